@@ -1,0 +1,95 @@
+# Everything a developer does, each by one command; `make` lists them.
+PYTHON ?= python3
+BIN := .venv/bin
+NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
+PACKAGE := pyproject.toml constraints.txt $(NATIVE)
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt
+
+.PHONY: help demo test test-fast lint types format stub bench docs wheel sanitize clean
+
+help:  ## list these commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: .stamps/install  ## install into .venv and take the tour
+	$(BIN)/weft demo
+
+test: .stamps/test  ## run the whole suite
+	$(BIN)/pytest -n 2
+
+test-fast: .stamps/test  ## run what takes under a quarter of a second each
+	$(BIN)/pytest -n 2 -m "not slow"
+
+lint: .stamps/check  ## check style, formatting and import rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run --Werror $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
+	$(BIN)/lint-imports
+
+types: .stamps/check  ## check types with mypy and pyright
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+format: .stamps/check  ## format Python and C++
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
+
+stub: .stamps/install  ## write the type stub of the native module
+	$(BIN)/python -m nanobind.stubgen -q -m weft._native -o src/weft/_native.pyi
+
+bench: .stamps/install  ## measure, against this machine's own speed; ROUNDS=--short for a look
+	for file in benchmarks/*.py; do $(BIN)/python $$file $(ROUNDS) || exit 1; done
+
+docs: .stamps/docs  ## write the generated pages and build the site
+	$(BIN)/python scripts/reference_pages.py
+	$(BIN)/zensical build --clean --strict
+
+wheel: .stamps/test  ## build the wheel and test it where there is no source
+	rm -rf dist
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	$(call test-elsewhere,wheel)
+
+sanitize: .stamps/test  ## run the suite on a core built with the address and undefined behaviour sanitizers
+	rm -rf dist
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist -Cbuild-dir=build/sanitize \
+	  -Ccmake.build-type=Debug -Ccmake.define.WEFT_SANITIZE=address,undefined .
+	$(call test-elsewhere,sanitize,$(SANITIZED))
+
+SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1
+
+# Install the wheel in dist/ into an environment of its own, and test it in a folder without src/.
+define test-elsewhere
+	rm -rf build/$(1)-venv build/$(1)-tests dist/*.tar.gz
+	$(PYTHON) -m venv build/$(1)-venv
+	$(subst $(BIN),build/$(1)-venv/bin,$(PIP)) pip
+	$(subst $(BIN),build/$(1)-venv/bin,$(PIP)) --group test dist/*.whl
+	mkdir -p build/$(1)-tests
+	cp -r tests pyproject.toml build/$(1)-tests
+	cd build/$(1)-tests && $(2) ../$(1)-venv/bin/pytest -n 2 -m "not tree"
+endef
+
+clean:  ## remove all that these commands made
+	rm -rf .venv .stamps build dist site
+
+.stamps/venv: constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) pip
+	mkdir -p .stamps && touch $@
+
+.stamps/install: .stamps/venv $(PACKAGE)
+	$(PIP) --group build
+	$(PIP) --no-build-isolation --editable .
+	touch $@
+
+.stamps/test: .stamps/install
+	$(PIP) --group test
+	touch $@
+
+.stamps/check: .stamps/test
+	$(PIP) --group check
+	touch $@
+
+.stamps/docs: .stamps/install
+	$(PIP) --group docs
+	touch $@

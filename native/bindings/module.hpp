@@ -1,0 +1,6 @@
+// One function per topic registers that topic's part of `weft._native`.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void register_verify(nanobind::module_& module);

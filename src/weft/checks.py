@@ -1,0 +1,34 @@
+"""What every noun asks of the names and numbers it is given; a breach is BadInput."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from weft.errors import BadInput
+
+MOST_NUMBER = (1 << 63) - 1
+
+Natural = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.:+*/()-]{0,79}")
+
+
+class Fields(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A record that files hold too, as a JSON object; each field says in `Meta` what it is."""
+
+
+def require_name(what: str, name: str) -> None:
+    """Names are shown on terminals and pages and stand in text files, so they are kept plain."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f"{what} is named {name[:40]!r}: use 1 to 80 letters, digits, spaces and _.:+*/()-, "
+            "beginning with a letter or digit"
+        )
+
+
+def require_range(what: str, value: int, least: int, most: int = MOST_NUMBER) -> None:
+    if not least <= value <= most:
+        raise BadInput(f"{what} is {value}: give {least} to {most}")

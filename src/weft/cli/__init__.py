@@ -1,0 +1,64 @@
+"""The command line: one file per command, nothing but arguments, printing and exit codes.
+
+Exit codes: 0 yes; 1 the answer is no (a wrong schedule); 2 the request cannot be carried out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from weft.cli.algorithms import algorithms
+from weft.cli.demo import demo
+from weft.cli.printing import print_plain
+from weft.cli.verify import verify
+from weft.errors import BadInput
+
+app = typer.Typer(
+    help="Collective communication that fits your hardware.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(verify)
+app.command()(algorithms)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print_plain(f"weft {version('weft')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version),
+]
+
+
+@app.callback()
+def options(*, version: Version = False) -> None:
+    """Collective communication that fits your hardware."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; whatever the caller can mend is one line on stderr and exit code 2."""
+    try:
+        code = app(arguments, prog_name="weft", standalone_mode=False)
+    except TyperException as problem:
+        code = _complain(problem.format_message())
+    except BadInput as problem:
+        code = _complain(str(problem))
+    sys.exit(code)
+
+
+def _complain(message: str) -> int:
+    if message:  # There is none where the help has been shown instead.
+        plain = "".join(c if c.isprintable() else " " for c in message)
+        sys.stderr.write(f"weft: {plain}\n")
+    return 2

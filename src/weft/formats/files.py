@@ -1,0 +1,92 @@
+"""Nouns on disk: what format a file has, whether it may be read at all, and that it is correct."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from weft.errors import BadInput
+from weft.formats.weft_json import (
+    schedule_from_json,
+    schedule_to_json,
+    topology_from_json,
+    topology_to_json,
+)
+from weft.schedule.schedule import Schedule
+from weft.schedule.text import parse_text
+from weft.schedule.verify import verify
+from weft.topology.topology import Topology
+
+MOST_BYTES = 1 << 30  # of a file, after decompression
+GZIP = b"\x1f\x8b"
+
+Noun = TypeVar("Noun", Schedule, Topology)
+
+
+def load(path: str | Path, topology: Topology | None = None) -> Schedule:
+    """Return the schedule in a file, proved correct; with a topology, its routes count too."""
+    schedule = read_schedule(path)
+    verify(schedule, topology)
+    return schedule
+
+
+def save(noun: Schedule | Topology, path: str | Path) -> None:
+    """Write weft JSON; a name that ends in .gz is compressed."""
+    content = schedule_to_json(noun) if isinstance(noun, Schedule) else topology_to_json(noun)
+    target = Path(path)
+    try:
+        target.write_bytes(gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+    except OSError as problem:
+        raise BadInput(f"{path} cannot be written: {problem.strerror}") from None
+
+
+def load_topology(path: str | Path) -> Topology:
+    return _read(path, topology_from_json)
+
+
+def read_schedule(path: str | Path) -> Schedule:
+    """Return the schedule in a file, JSON or text, as it stands there, not yet verified."""
+    return _read(path, _schedule)
+
+
+def _schedule(content: bytes) -> Schedule:
+    if content.lstrip().startswith(b"{"):
+        return schedule_from_json(content)
+    try:
+        return parse_text(content.decode())
+    except UnicodeDecodeError as problem:
+        raise BadInput(f"neither JSON nor text: byte {problem.start} is not UTF-8") from None
+
+
+def _read(path: str | Path, parse: Callable[[bytes], Noun]) -> Noun:
+    try:
+        return parse(_content(Path(path)))
+    except BadInput as problem:
+        raise BadInput(f"{path}: {problem}") from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as problem:
+        raise BadInput(f"cannot be read: {getattr(problem, 'strerror', problem)}") from None
+    if content.startswith(GZIP):
+        content = _unpacked(content)
+    if len(content) > MOST_BYTES:
+        raise BadInput(f"holds more than the {MOST_BYTES} bytes that we read")
+    return content
+
+
+def _unpacked(content: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        unpacked = unpacker.decompress(content, MOST_BYTES + 1)
+    except zlib.error as problem:
+        raise BadInput(f"is not sound gzip data ({problem}): write or copy it again") from None
+    if not unpacker.eof and len(unpacked) <= MOST_BYTES:
+        raise BadInput("ends in the middle of its compressed data: write or copy it again")
+    return unpacked

@@ -1,0 +1,1 @@
+"""What to do, as one list; its text; and the proof that it is right."""

@@ -1,0 +1,1 @@
+"""The algorithms of the textbooks, one file per family."""

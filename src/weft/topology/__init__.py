@@ -1,0 +1,1 @@
+"""What a machine is, the machines we know, and what can be found out about them."""

@@ -1,0 +1,91 @@
+"""Machines of regular shape: every link alike, 25 GB/s and 1 us unless said otherwise.
+
+Ranks of a mesh or torus count along the last side first, so rank = x * width + y in two dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from weft.checks import require_range
+from weft.topology.topology import Link, Topology, both_ways
+from weft.units import GIGABYTE, MICROSECOND
+
+BANDWIDTH = 25 * GIGABYTE
+LATENCY = MICROSECOND
+MOST_LINKS = 1 << 21
+
+
+def full(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
+    """Every pair of ranks has a wire of its own."""
+    _require_size("full", ranks, ranks * (ranks - 1))
+    return _wired(f"full:{ranks}", ranks, combinations(range(ranks), 2), bandwidth, latency)
+
+
+def star(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
+    """Every rank has a wire to one switch; a route crosses two wires, of half the latency each."""
+    _require_size("star", ranks, 2 * ranks)
+    links = both_ways(Link(rank, ranks, bandwidth, latency // 2) for rank in range(ranks))
+    return Topology(f"star:{ranks}", ranks, links, switches=("switch",))
+
+
+def ring(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
+    """Every rank has a wire to the next, and the last to the first."""
+    _require_size("ring", ranks, 2 * ranks)
+    return _wired(f"ring:{ranks}", ranks, _grid_pairs((ranks,), closed=True), bandwidth, latency)
+
+
+def mesh(*sides: int, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
+    """A grid of any dimension, open at its sides."""
+    return _grid("mesh", sides, bandwidth, latency)
+
+
+def torus(*sides: int, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
+    """A grid of any dimension whose rows are closed to rings."""
+    return _grid("torus", sides, bandwidth, latency)
+
+
+def hypercube(dimension: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
+    """2 ** dimension ranks; those whose numbers differ in one bit have a wire."""
+    require_range("hypercube: dimension", dimension, 0, 16)
+    ranks = 1 << dimension
+    pairs = [
+        (r, r ^ 1 << bit) for r in range(ranks) for bit in range(dimension) if not r >> bit & 1
+    ]
+    return _wired(f"hypercube:{dimension}", ranks, pairs, bandwidth, latency)
+
+
+def _grid(name: str, sides: Sequence[int], bandwidth: int, latency: int) -> Topology:
+    full_name = f"{name}:{'x'.join(map(str, sides))}"
+    for side in sides:
+        require_range(f"{full_name[:60]}: a side", side, 1, MOST_LINKS)
+    _require_size(full_name[:60], prod(sides), 2 * len(sides) * prod(sides))
+    pairs = _grid_pairs(sides, closed=name == "torus")
+    return _wired(full_name, prod(sides), pairs, bandwidth, latency)
+
+
+def _grid_pairs(sides: Sequence[int], *, closed: bool) -> list[tuple[int, int]]:
+    """Neighbours along each side; a closed side of two ranks has one wire, not two."""
+    rank = np.arange(prod(sides)).reshape(sides)
+    pairs: set[tuple[int, int]] = set()
+    for axis, side in enumerate(sides):
+        steps = range(side if closed else side - 1)
+        ahead = np.roll(rank, -1, axis).take(steps, axis).ravel().tolist()
+        wires = zip(rank.take(steps, axis).ravel().tolist(), ahead, strict=True)
+        pairs.update((min(wire), max(wire)) for wire in wires if wire[0] != wire[1])
+    return sorted(pairs)
+
+
+def _wired(
+    name: str, ranks: int, pairs: Iterable[tuple[int, int]], bandwidth: int, latency: int
+) -> Topology:
+    return Topology(name, ranks, both_ways(Link(a, b, bandwidth, latency) for a, b in pairs))
+
+
+def _require_size(name: str, ranks: int, links: int) -> None:
+    require_range(f"{name}: ranks", ranks, 1)
+    require_range(f"{name}: links", links, 0, MOST_LINKS)
