@@ -1,0 +1,161 @@
+"""The commands as a user meets them: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weft
+
+RING = weft.format_text(weft.ring_allreduce(weft.allreduce(3)))
+BROKEN = RING.replace("2.in2 -> 0.out2 + in2\n", "")
+
+
+def run(*arguments: str, width: int = 80) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": str(width), "TERM": "dumb"}
+    command = [sys.executable, "-m", "weft", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "ring.txt").write_text(RING)
+    (tmp_path / "broken.txt").write_text(BROKEN)
+    (tmp_path / "eight.txt").write_text(weft.format_text(weft.ring_allreduce(weft.allreduce(8))))
+    (tmp_path / "truncated.json").write_text('{"format": "weft-schedule", "ver')
+    return tmp_path
+
+
+def test_yes_is_0(folder):
+    done = run("verify", str(folder / "ring.txt"), "--topology", "ring:3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "ok     ring, allreduce over 3 ranks, 3 pieces a block: "
+        "12 transfers in 12 messages, out of place and in place\n"
+    )
+
+
+def test_no_is_1_and_an_answer_on_stdout(folder):
+    path = str(folder / "broken.txt")
+    done = run("verify", path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("WRONG  transfer 2 is wrong: 0.out2 -> 1.out2 + in2")
+    assert f"see it: weft verify {path} --at 0.out2" in done.stdout
+
+
+def test_the_command_that_an_error_names_works(folder):
+    path = str(folder / "broken.txt")
+    first = run("verify", path).stdout.splitlines()
+    command = next(line for line in first if "see it:" in line).split("weft ")[1].split()
+    done = run(*command)
+    assert done.returncode == 1
+    assert "What is written to 0.out2, out of place" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "nowhere.json"], "nowhere.json: cannot be read: No such file or directory"),
+        (["verify", "truncated.json"], "truncated.json: no sound weft-schedule file"),
+        (["verify", "eight.txt", "--topology", "full:4"], "ring is for 8 ranks, full:4 has 4"),
+        (["verify", "ring.txt", "--topology", "blob"], "no topology 'blob'"),
+        (["verify", "ring.txt", "--at", "9.out0"], "9.out0 is no place of"),
+        (["verify"], "Missing argument"),
+        (["verify", "ring.txt", "--fast"], "No such option: --fast"),
+        (["algorithms", "allsum"], "allsum"),
+        (["algorithms", "--ranks", "0"], "0 ranks"),
+        (["algorithms", "--ranks", "4", "--topology", "ring:8"], "--ranks is 4, ring:8 has 8"),
+        (["algorithms", "--root", "9"], "give a root below 8"),
+        (
+            ["algorithms", "--ranks", "2", "--write", "/dev/null/x"],
+            "/dev/null/x cannot be made: Not a directory",
+        ),
+        (["weave"], "No such command 'weave'"),
+    ],
+)
+def test_a_request_that_cannot_be_carried_out_is_2_and_one_line_on_stderr(
+    folder, arguments, message
+):
+    paths = [str(folder / a) if a.endswith((".txt", ".json")) else a for a in arguments]
+    done = run(*paths)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("weft: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_verify_for_machines(folder):
+    good = json.loads(run("verify", str(folder / "ring.txt"), "--json").stdout)
+    assert (good["correct"], good["ranks"], good["finding"]) == (True, 3, None)
+    bad = json.loads(run("verify", str(folder / "broken.txt"), "--json", "--at", "1.out1").stdout)
+    assert bad["correct"] is False
+    assert bad["finding"]["place"] == "0.out2"
+    assert bad["finding"]["rule"] == "source is written"
+    assert bad["writes"]["out of place"] == []
+
+
+def test_algorithms_as_a_table_and_for_machines():
+    table = run("algorithms", "allreduce", "--ranks", "8", "--topology", "ring:8").stdout
+    assert table.splitlines()[0].split()[:2] == ["collective", "algorithm"]
+    assert "allreduce   ring                      112       112  7/4 S" in table
+    rows = json.loads(run("algorithms", "allreduce", "--topology", "ring:8", "--json").stdout)
+    assert [(row["algorithm"], row["on ring:8"]) for row in rows] == [
+        ("recursive doubling", "no route for 0.tmp1 -> 2.tmp2 + tmp1"),
+        ("ring", "yes"),
+    ]
+
+
+def test_nothing_is_cut_off_on_a_narrow_terminal():
+    wide, narrow = (run("algorithms", width=width).stdout for width in (200, 40))
+    assert wide == narrow
+
+
+def test_a_collective_without_algorithms_is_an_answer():
+    done = run("algorithms", "barrier")
+    assert (done.returncode, done.stdout) == (0, "none yet for barrier\n")
+
+
+def test_algorithms_write_files_that_verify(tmp_path):
+    done = run("algorithms", "--ranks", "3", "--write", str(tmp_path / "new"))
+    paths = sorted((tmp_path / "new").iterdir())
+    assert len(paths) == len(weft.ALGORITHMS)
+    assert done.stdout.count("wrote") == len(paths)
+    for path in paths:
+        weft.load(path)
+
+
+def test_a_file_name_cannot_write_on_the_terminal(tmp_path):
+    done = run("verify", str(tmp_path / "\x1b[31mred\n"))
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_markup_in_a_path_is_text(tmp_path):
+    path = tmp_path / "[bold]x[nonsense.txt"
+    path.write_text(BROKEN)
+    assert str(path) in run("verify", str(path)).stdout
+
+
+@pytest.mark.slow
+def test_demo_runs_and_shows_the_break():
+    done = run("demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "counted too often: rank 0" in done.stdout
+    assert "2,095,104 transfers" in done.stdout
+
+
+def test_help_version_and_completion():
+    assert run("--version").stdout.startswith("weft 0.")
+    assert "Prove that a schedule does what it says." in run("--help").stdout
+    assert "--install-completion" in run("--help").stdout
+    assert run().returncode == 2
+    assert "Usage: weft" in run().stdout

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft.errors import BadInput, WrongSchedule
+from weft.formats import files
+from weft.formats.files import read_schedule
+
+
+@pytest.fixture
+def ring() -> weft.Schedule:
+    return weft.ring_allreduce(weft.allreduce(4))
+
+
+@pytest.mark.parametrize("name", ["ring.json", "ring.json.gz"])
+def test_what_is_saved_can_be_loaded(tmp_path, ring, name):
+    weft.save(ring, tmp_path / name)
+    assert weft.load(tmp_path / name) == ring
+    assert weft.load(str(tmp_path / name), weft.find_topology("ring:4")) == ring
+
+
+def test_compressed_files_are_the_same_bytes_every_time(tmp_path, ring):
+    weft.save(ring, tmp_path / "one.gz")
+    weft.save(ring, tmp_path / "two.gz")
+    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
+
+
+def test_text_files_are_schedules_too(tmp_path, ring):
+    path = tmp_path / "ring.txt"
+    path.write_text(weft.format_text(ring))
+    assert weft.load(path) == ring
+
+
+def test_what_is_loaded_is_verified(tmp_path, ring):
+    path = tmp_path / "broken.txt"
+    path.write_text(weft.format_text(ring).rsplit("\n", 2)[0])
+    with pytest.raises(WrongSchedule):
+        weft.load(path)
+    assert len(read_schedule(path)) == len(ring) - 1
+    with pytest.raises(WrongSchedule):
+        weft.load(_saved(tmp_path, ring), weft.find_topology("mesh:4"))
+
+
+def _saved(folder: Path, schedule: weft.Schedule) -> Path:
+    weft.save(schedule, folder / "saved.json")
+    return folder / "saved.json"
+
+
+def bomb() -> bytes:
+    return gzip.compress(b" " * 200_000, mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the text is empty"),
+        (b"\xff\xfe\x00", "neither JSON nor text: byte 0 is not UTF-8"),
+        (b"{", "no sound weft-schedule file"),
+        (gzip.compress(b"{", mtime=0)[:-9], "ends in the middle of its compressed data"),
+        (b"\x1f\x8b" + b"junk" * 9, "not sound gzip data"),
+        (bomb(), "holds more than the 100000 bytes"),
+        (b" " * 100_001, "holds more than the 100000 bytes"),
+    ],
+)
+def test_a_bad_file_is_refused_by_name(tmp_path, monkeypatch, content, message):
+    monkeypatch.setattr(files, "MOST_BYTES", 100_000)
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=message) as caught:
+        read_schedule(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_bomb_is_not_unpacked_to_be_measured(monkeypatch):
+    """Only as much as may be read is ever in memory."""
+    monkeypatch.setattr(files, "MOST_BYTES", 1000)
+    unpacked = files._unpacked(zlib.compress(b" " * 10**7, wbits=31))  # noqa: SLF001 - what is asked
+    assert len(unpacked) == 1001
+
+
+@pytest.mark.parametrize("name", ["nowhere.json", "", "folder/", "a\0b"])
+def test_a_file_that_cannot_be_opened(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BadInput, match="cannot be read"):
+        weft.load(f"{tmp_path}/{name}")
+
+
+def test_a_place_that_cannot_be_written(tmp_path, ring):
+    with pytest.raises(BadInput, match=r"x\.json cannot be written: No such file"):
+        weft.save(ring, tmp_path / "nowhere" / "x.json")
