@@ -1,0 +1,160 @@
+"""Write the reference pages from the code that they describe; `make docs` runs it.
+
+A test compares the pages with what this makes, so they cannot grow stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect as types
+
+from weft.checks import Fields
+from weft.formats.weft_json import ScheduleFile, TopologyFile
+from weft.schedule.replay import RULES
+from weft.synthesis.classic.algorithms import ALGORITHMS
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+COMMANDS = ("", "demo", "verify", "algorithms")
+
+RULES_LEAD = """\
+# Rules of the verifier
+
+Each of these holds for every transfer at its turn; the last one holds for what is left at the end.
+The table is made from the one in `native/verify/verify.cpp`.
+
+| | rule | promise |
+|---|---|---|
+"""
+ALGORITHMS_LEAD = """\
+# Algorithms
+
+Here n is the number of ranks, and S what a rank gives or gets, whichever is more. The text of each
+is its docstring; tests hold the counts to it, for 1 to 64 ranks.
+
+"""
+FILES_LEAD = """\
+# Files
+
+Schedules and topologies are JSON, or JSON compressed with gzip. Numbers are whole, unknown fields
+are refused, and a field with a default may be left out. A schedule is verified whenever it is
+loaded; `weft verify` also reads the [text form](../how-to/write-an-algorithm.md#as-text).
+"""
+COMMANDS_LEAD = """\
+# Commands
+
+Exit codes: 0 yes, 1 the answer is no, 2 the request cannot be carried out.
+"""
+
+
+def main() -> None:
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text)
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its name."""
+    return {
+        "rules.md": rules_page(),
+        "algorithms.md": algorithms_page(),
+        "weft-json.md": files_page(),
+        "commands.md": commands_page(),
+    }
+
+
+def rules_page() -> str:
+    """The table that the native verifier goes by."""
+    rows = [f"| {number} | {name} | {promise} |" for number, (name, promise) in enumerate(RULES, 1)]
+    return RULES_LEAD + "\n".join(rows) + "\n"
+
+
+def algorithms_page() -> str:
+    """What each algorithm's docstring says."""
+    return ALGORITHMS_LEAD + "\n".join(
+        f"## {algorithm.name}: {algorithm.kind}\n\n"
+        f"`weft.{algorithm.build.__name__}`\n\n{inspect.getdoc(algorithm.build)}\n"
+        for algorithm in ALGORITHMS
+    )
+
+
+def files_page() -> str:
+    """Every field of our files, from the types that read them."""
+    parts = [FILES_LEAD]
+    done: list[type] = []
+    for kind in (ScheduleFile, TopologyFile):
+        parts += [_record(record) for record in _records(kind) if record not in done]
+        done += _records(kind)
+    return "\n".join(parts)
+
+
+def commands_page() -> str:
+    """The help of every command, as it prints itself."""
+    parts = [COMMANDS_LEAD]
+    environment = os.environ | {"COLUMNS": "90", "TERM": "dumb"}
+    for command in COMMANDS:
+        arguments = [sys.executable, "-m", "weft", *command.split(), "--help"]
+        done = subprocess.run(
+            arguments, capture_output=True, text=True, check=True, env=environment
+        )
+        text = "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
+        parts.append(f"## weft {command}".rstrip() + f"\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def _records(kind: type[Fields]) -> list[type[Fields]]:
+    """A record and those within it, outermost first."""
+    found = [kind]
+    for field in types.type_info(kind).fields:  # type: ignore[attr-defined]
+        for inner in _inner_records(field.type):
+            found += [record for record in _records(inner) if record not in found]
+    return found
+
+
+def _inner_records(info: Any) -> Iterator[type[Fields]]:
+    if isinstance(info, types.StructType) and issubclass(info.cls, Fields):
+        yield info.cls
+    for name in ("item_type", "type", "value_type"):
+        if hasattr(info, name):
+            yield from _inner_records(getattr(info, name))
+    for inner in getattr(info, "types", ()):
+        yield from _inner_records(inner)
+
+
+def _record(kind: type[Fields]) -> str:
+    info = types.type_info(kind)
+    assert isinstance(info, types.StructType)
+    rows = [f"| `{info.tag_field}` | | Always `{info.tag}`. |"] if info.tag_field else []
+    for field in info.fields:
+        default = "" if field.required else f"`{_default(field)}`"
+        rows.append(f"| `{field.encode_name}` | {default} | {_description(field.type)} |")
+    title = info.tag if info.tag_field else kind.__name__.removesuffix("Fields").lower()
+    lead = inspect.getdoc(kind)
+    return (
+        f"## {title}\n\n{lead}\n\n| field | default | meaning |\n|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+
+
+def _default(field: types.Field) -> str:
+    value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    return msgspec.json.encode(value).decode()
+
+
+def _description(info: Any) -> str:
+    if isinstance(info, types.Metadata) and info.extra_json_schema:
+        return str(info.extra_json_schema.get("description", ""))
+    if isinstance(info, types.StructType):
+        return str(inspect.getdoc(info.cls))
+    return ""
+
+
+if __name__ == "__main__":
+    main()
