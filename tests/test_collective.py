@@ -197,6 +197,12 @@ def test_nonsense_is_refused_in_one_line(make, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_block_in_very_many_pieces_is_no_trouble():
+    collective = weft.allreduce(2).cut(MOST_PIECES)
+    assert len(collective.pieces) == MOST_PIECES
+    assert collective.piece_name(MOST_PIECES - 1) == "block 0 [1048575:1048576 of 1048576]"
+
+
 def test_tables_are_the_same_for_equal_collectives():
     one, other = (weft.allgather(3).cut([1, 2]) for _ in range(2))
     assert one == other

@@ -35,6 +35,12 @@ Counts pairs(const std::vector<weft::Count>& counts) {
   return out;
 }
 
+// Lets Ctrl-C end a long verification.
+void check_signals() {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals()) throw nb::python_error();
+}
+
 using Written = std::tuple<std::int32_t, std::int32_t, Counts>;
 
 std::pair<std::optional<weft::Finding>, std::vector<Written>> verify(
@@ -54,6 +60,7 @@ std::pair<std::optional<weft::Finding>, std::vector<Written>> verify(
       .initial = rows<weft::Content>(initial),
       .final = rows<weft::Content>(final),
       .aliases = rows<weft::Alias>(aliases),
+      .breathe = check_signals,
   };
   if (ways) job.ways = rows<weft::Ways>(*ways);
   if (watched) job.watched = {watched->first, watched->second};

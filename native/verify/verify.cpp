@@ -197,6 +197,8 @@ constexpr std::array kChecks = {
           addend_of},
 };
 
+constexpr std::int32_t kBreath = 1 << 16;  // transfers
+
 constexpr std::size_t kAddendMatches = kChecks.size() - 1;
 
 // The rule on what is left at the end.
@@ -251,6 +253,7 @@ Outcome verify(const Job& job, std::span<std::int32_t> pieces) {
   Replay now(job);
   Outcome outcome;
   for (std::int32_t number = 0; const Transfer& t : job.transfers) {
+    if (job.breathe && number % kBreath == 0) job.breathe();
     outcome.finding = broken_rule(now, t, number);
     if (outcome.finding) break;
     const std::int32_t piece = now.apply(t, number);

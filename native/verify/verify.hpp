@@ -53,6 +53,7 @@ struct Job {
   std::span<const Alias> aliases;
   std::optional<std::span<const Ways>> ways = {};  // nothing: any pair has any route
   std::optional<Place> watched = {};
+  void (*breathe)() = nullptr;  // called now and then; it may throw, to end the work
 };
 
 constexpr std::int32_t kNobody = -1;

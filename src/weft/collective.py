@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from math import gcd
 from typing import TypeVar
 
@@ -32,7 +31,7 @@ ALIAS = np.dtype([(name, "<i4") for name in ("rank", "slot", "place")])
 WHOLE = ((1,),)  # weights that leave every block in one piece
 
 MOST_RANKS = 1 << 16
-MOST_CONTENTS = 1 << 24  # slots that start with something, or end with it, over all ranks
+MOST_CONTENTS = 1 << 23  # slots that start with something, or end with it, over all ranks
 MOST_PIECES = 1 << 20  # of one block
 MOST_WEIGHT = 1 << 62  # of one block
 
@@ -54,7 +53,7 @@ class Collective:
     def __post_init__(self) -> None:
         _check_group(self)
         _check_weights(self)
-        lowest = tuple(tuple(w // gcd(*block) for w in block) for block in self.weights)
+        lowest = tuple(_in_lowest_terms(block) for block in self.weights)
         object.__setattr__(self, "weights", lowest if len(set(lowest)) > 1 else lowest[:1])
 
     def cut(self, shares: int | Sequence[int]) -> Collective:
@@ -103,14 +102,20 @@ class Collective:
     @cached_property
     def pieces(self) -> Table:
         """PIECE rows, block by block: the piece is [low, high) of a block that weighs `total`."""
-        bounds = [list(accumulate(weights, initial=0)) for weights in self.weights]
-        each = bounds * (self.blocks if len(bounds) == 1 else 1)
-        sizes = [len(ends) - 1 for ends in each]
-        pieces = np.empty(sum(sizes), PIECE)
+        weights = np.array([weight for block in self.weights for weight in block], np.int64)
+        sizes = np.array([len(block) for block in self.weights])
+        ends = np.cumsum(weights)
+        starts = ends - weights
+        lasts = np.cumsum(sizes) - 1
+        base = starts[lasts - sizes + 1]
+        pieces = np.empty(len(weights), PIECE)
+        pieces["low"] = starts - np.repeat(base, sizes)
+        pieces["high"] = ends - np.repeat(base, sizes)
+        pieces["total"] = np.repeat(ends[lasts] - base, sizes)
+        if len(self.weights) < self.blocks:
+            pieces = np.tile(pieces, self.blocks)
+            sizes = np.repeat(sizes, self.blocks)
         pieces["block"] = np.repeat(np.arange(self.blocks), sizes)
-        pieces["low"] = np.concatenate([ends[:-1] for ends in each])
-        pieces["high"] = np.concatenate([ends[1:] for ends in each])
-        pieces["total"] = np.repeat([ends[-1] for ends in each], sizes)
         return pieces
 
     @cached_property
@@ -199,8 +204,9 @@ class Collective:
         self, rank: Ints, block: Ints, *, first: Ints, count: int, first_slot: int
     ) -> Table:
         """One row per piece of each (rank, block); each rank counts slots from `first_slot`."""
-        starts = np.searchsorted(self.pieces["block"], block)
-        sizes = np.searchsorted(self.pieces["block"], block, side="right") - starts
+        ends = np.cumsum(np.bincount(self.pieces["block"], minlength=self.blocks))
+        sizes = np.diff(ends, prepend=0)[block]
+        starts = ends[block] - sizes
         row = np.repeat(np.arange(len(rank)), sizes)
         contents = np.empty(len(row), CONTENT)
         contents["rank"] = rank[row]
@@ -221,6 +227,11 @@ class Collective:
                 f"{self!r} cannot work in place: two ranks cut what they exchange differently; "
                 "cut both blocks alike, or claim only that it works out of place"
             )
+
+
+def _in_lowest_terms(weights: tuple[int, ...]) -> tuple[int, ...]:
+    divisor = gcd(*weights)
+    return weights if divisor == 1 else tuple(weight // divisor for weight in weights)
 
 
 def equal_weights(pieces: int) -> tuple[int, ...]:

@@ -91,6 +91,23 @@ def test_a_file_that_cannot_be_opened(tmp_path, name):
         weft.load(f"{tmp_path}/{name}")
 
 
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, ring, monkeypatch):
+    def full_disk(path: Path, content: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(content[:10])
+        raise OSError(28, "No space left on device")
+
+    weft.save(ring, tmp_path / "ring.json")
+    before = (tmp_path / "ring.json").read_bytes()
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    with pytest.raises(BadInput, match="No space left on device"):
+        weft.save(weft.ring_allreduce(weft.allreduce(5)), tmp_path / "ring.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["ring.json"]
+    assert (tmp_path / "ring.json").read_bytes() == before
+
+
 def test_a_place_that_cannot_be_written(tmp_path, ring):
+    with pytest.raises(BadInput, match="no name of a file"):
+        weft.save(ring, "")
     with pytest.raises(BadInput, match=r"x\.json cannot be written: No such file"):
         weft.save(ring, tmp_path / "nowhere" / "x.json")

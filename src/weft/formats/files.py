@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from weft.schedule.text import parse_text
 from weft.schedule.verify import verify
 from weft.topology.topology import Topology
 
-MOST_BYTES = 1 << 30  # of a file, after decompression
+MOST_BYTES = 1 << 29  # of a file, after decompression
 GZIP = b"\x1f\x8b"
 
 Noun = TypeVar("Noun", Schedule, Topology)
@@ -34,13 +35,21 @@ def load(path: str | Path, topology: Topology | None = None) -> Schedule:
 
 
 def save(noun: Schedule | Topology, path: str | Path) -> None:
-    """Write weft JSON; a name that ends in .gz is compressed."""
+    """Write weft JSON, all of it or nothing; a name that ends in .gz is compressed."""
     content = schedule_to_json(noun) if isinstance(noun, Schedule) else topology_to_json(noun)
     target = Path(path)
+    if not target.name:
+        raise BadInput(f"{path!s:.40} is no name of a file: give one, as in ring.json")
+    unfinished = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        target.write_bytes(gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+        unfinished.write_bytes(
+            gzip.compress(content, mtime=0) if target.suffix == ".gz" else content
+        )
+        unfinished.replace(target)
     except OSError as problem:
         raise BadInput(f"{path} cannot be written: {problem.strerror}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def load_topology(path: str | Path) -> Topology:
