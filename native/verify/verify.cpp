@@ -47,6 +47,7 @@ class Replay {
         memory_(size()),
         held_(size()),
         writer_(size(), kNobody),
+        only_(size(), kNobody),
         allowed_(size(), kAbsent) {
     std::iota(memory_.begin(), memory_.end(), 0);
     for (std::int32_t rank = 0; rank < job.ranks; ++rank)
@@ -57,6 +58,7 @@ class Replay {
       memory_[index(a.rank, a.slot)] = static_cast<std::uint32_t>(index(a.rank, a.place));
       allowed_[index(a.rank, a.place)] = kReadWrite;
     }
+    for (const Content& c : job.final) only_[memory(c.rank, c.slot)] = c.piece;
     for (const Content& c : job.initial)
       held_[memory(c.rank, c.slot)] = {c.piece, sets_.run(c.first, c.count)};
     for (const Ways& w : job.ways.value_or(std::span<const Ways>()))
@@ -83,6 +85,10 @@ class Replay {
   }
   bool reads_own_message(const Transfer& t) const {
     return continues_message(t) && writer_[memory(t.src, t.src_slot)] >= message_start_;
+  }
+  bool may_hold(std::int32_t rank, std::int32_t slot, std::int32_t piece) const {
+    const std::int32_t only = only_[memory(rank, slot)];
+    return only == kNobody || only == piece;
   }
   const Held& at(std::int32_t rank, std::int32_t slot) const { return held_[memory(rank, slot)]; }
   const Held& source(const Transfer& t) const { return at(t.src, t.src_slot); }
@@ -131,6 +137,7 @@ class Replay {
   std::vector<std::uint32_t> memory_;  // of a slot: the slot whose memory it is, itself if out of place
   std::vector<Held> held_;             // by memory
   std::vector<std::int32_t> writer_;   // by memory: the transfer that wrote it last
+  std::vector<std::int32_t> only_;     // by memory: the one piece that may be written there, if any
   std::vector<Allowed> allowed_;
   std::unordered_map<std::uint64_t, std::int32_t> routes_;
   std::vector<std::pair<std::int32_t, Held>> watched_;  // transfers, and what they left
@@ -185,6 +192,11 @@ constexpr std::array kChecks = {
     Check{{"source is written", "src_slot holds something when it is read"},
           [](const Replay& now, const Transfer& t) { return now.source(t).piece != kNobody; },
           source_of},
+    Check{{"output fits", "an output is only ever written with the piece that it must end with"},
+          [](const Replay& now, const Transfer& t) {
+            return now.may_hold(t.dst, t.dst_slot, now.source(t).piece);
+          },
+          target_of},
     Check{{"addend is written", "addend holds something when it is read"},
           [](const Replay& now, const Transfer& t) {
             return t.addend == kNobody || now.at(t.dst, t.addend).piece != kNobody;

@@ -139,6 +139,19 @@ def test_a_file_name_cannot_write_on_the_terminal(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_full_disk_is_one_line(folder):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "weft", "verify", str(folder / "ring.txt")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "weft: the output cannot be written: No space left on device\n"
+
+
 def test_markup_in_a_path_is_text(tmp_path):
     path = tmp_path / "[bold]x[nonsense.txt"
     path.write_text(BROKEN)

@@ -76,6 +76,9 @@ class State:
             self.at((rank, slot)): Held(piece, _contributors(first, count))
             for rank, slot, piece, first, count in self.collective.initial.tolist()
         }
+        self.only = {
+            self.at((rank, slot)): piece for rank, slot, piece, *_ in self.collective.final.tolist()
+        }
         self.last: Transfer | None = None
         self.newest = NOBODY
         self.written: set[Place] = set()  # by the message under way
@@ -103,6 +106,7 @@ class State:
             ("message is whole", self._is_whole(t), t.source),
             ("message is sent at once", not self._reads_own_message(t), t.source),
             ("source is written", source is not None, t.source),
+            ("output fits", source is None or self._fits(t, source), t.target),
             ("addend is written", not adds or addend is not None, t.other),
             ("addend matches", not adds or _same_piece(source, addend), t.other),
         ]
@@ -124,6 +128,9 @@ class State:
         if self.last is not None and self.goes_on(t):
             return (t.src, t.dst, t.route) == (self.last.src, self.last.dst, self.last.route)
         return t.message == NOBODY or t.message > self.newest
+
+    def _fits(self, t: Transfer, source: Held) -> bool:
+        return self.only.get(self.at(t.target), source.piece) == source.piece
 
     def _reads_own_message(self, t: Transfer) -> bool:
         return self.goes_on(t) and self.at(t.source) in self.written

@@ -54,6 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _complain(problem.format_message())
     except BadInput as problem:
         code = _complain(str(problem))
+    except OSError as problem:  # Files have BadInput; this is the output.
+        code = _complain(f"the output cannot be written: {problem.strerror}")
+    except MemoryError:
+        code = _complain("this machine has not enough memory for that: ask for something smaller")
     sys.exit(code)
 
 
