@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <numeric>
 #include <stdexcept>
 #include <unordered_map>
@@ -15,8 +16,8 @@ namespace {
 using Set = Contributions::Set;
 
 struct Held {
-  std::int32_t piece = kNobody;
-  Set contributions = 0;
+  std::int32_t piece;
+  Set contributions;
 };
 
 std::uint64_t pair_of(std::int32_t src, std::int32_t dst) {
@@ -45,13 +46,14 @@ class Replay {
       : job_(job),
         sets_(job.ranks, job.heard_is_enough ? 1 : Contributions::kMostTimes),
         memory_(size()),
-        held_(size()),
+        held_(size(), {kNobody, sets_.none()}),
         writer_(size(), kNobody),
         only_(size(), kNobody),
         allowed_(size(), kAbsent) {
     std::iota(memory_.begin(), memory_.end(), 0);
     for (std::int32_t rank = 0; rank < job.ranks; ++rank)
-      std::fill_n(&allowed_[0] + index(rank, job.first_scratch), job.slots - job.first_scratch, kReadWrite);
+      std::fill_n(allowed_.data() + index(rank, job.first_scratch), job.slots - job.first_scratch,
+                  kReadWrite);
     for (const Content& c : job.initial) allowed_[index(c.rank, c.slot)] = kRead;
     for (const Content& c : job.final) allowed_[index(c.rank, c.slot)] = kReadWrite;
     for (const Alias& a : job.aliases) {
@@ -78,9 +80,11 @@ class Replay {
     const auto found = routes_.find(pair_of(t.src, t.dst));
     return found != routes_.end() && 0 <= t.route && t.route < found->second;
   }
-  bool continues_message(const Transfer& t) const { return t.message >= 0 && t.message == last_.message; }
+  bool continues_message(const Transfer& t) const {
+    return last_ && t.message >= 0 && t.message == last_->message;
+  }
   bool keeps_message_whole(const Transfer& t) const {
-    if (continues_message(t)) return t.src == last_.src && t.dst == last_.dst && t.route == last_.route;
+    if (continues_message(t)) return t.src == last_->src && t.dst == last_->dst && t.route == last_->route;
     return t.message == kNobody || t.message > newest_message_;
   }
   bool reads_own_message(const Transfer& t) const {
@@ -97,28 +101,28 @@ class Replay {
   std::int32_t apply(const Transfer& t, std::int32_t number) {
     if (!continues_message(t)) message_start_ = number;
     newest_message_ = std::max(newest_message_, t.message);
-    last_ = t;
+    last_ = &t;
     Held arrived = source(t);
     if (t.addend != kNobody)
       arrived.contributions = sets_.add(at(t.dst, t.addend).contributions, arrived.contributions);
     const std::size_t target = memory(t.dst, t.dst_slot);
     held_[target] = arrived;
     writer_[target] = number;
-    if (job_.watched && target == memory(job_.watched->rank, job_.watched->slot))
+    if (job_.watched && target == memory(job_.watched->rank, job_.watched->slot)) {
       watched_.emplace_back(number, arrived);
+      if (watched_.size() > kMostWrites) watched_.pop_front();
+    }
     return arrived.piece;
   }
 
   std::vector<Write> story() const {
     std::vector<Write> writes;
-    for (std::size_t i = watched_.size() - std::min(watched_.size(), kMostWrites); i < watched_.size(); ++i)
-      writes.push_back({watched_[i].first, watched_[i].second.piece, counts(watched_[i].second)});
+    for (const auto& [number, held] : watched_)
+      writes.push_back({number, held.piece, counts(held.contributions)});
     return writes;
   }
   Set wanted(const Content& c) { return sets_.run(c.first, c.count); }
-  std::vector<Count> counts(const Held& held) const {
-    return held.piece == kNobody ? std::vector<Count>() : sets_.counts(held.contributions);
-  }
+  std::vector<Count> counts(Set contributions) const { return sets_.counts(contributions); }
 
  private:
   enum Allowed : std::uint8_t { kAbsent, kRead, kReadWrite };
@@ -140,8 +144,8 @@ class Replay {
   std::vector<std::int32_t> only_;     // by memory: the one piece that may be written there, if any
   std::vector<Allowed> allowed_;
   std::unordered_map<std::uint64_t, std::int32_t> routes_;
-  std::vector<std::pair<std::int32_t, Held>> watched_;  // transfers, and what they left
-  Transfer last_{kNobody, kNobody, 0, 0, kNobody, kNobody, 0};
+  std::deque<std::pair<std::int32_t, Held>> watched_;  // the last transfers, and what they left
+  const Transfer* last_ = nullptr;                     // the transfer before
   std::int32_t newest_message_ = kNobody;
   std::int32_t message_start_ = 0;
 };
@@ -242,8 +246,8 @@ std::optional<Finding> wrong_result(Replay& now, std::span<const Content> wanted
                    want.slot,
                    held.piece,
                    want.piece,
-                   now.counts(held),
-                   now.counts({want.piece, contributions})};
+                   now.counts(held.contributions),
+                   now.counts(contributions)};
   }
   return std::nullopt;
 }

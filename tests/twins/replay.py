@@ -130,7 +130,7 @@ class State:
         return t.message == NOBODY or t.message > self.newest
 
     def _fits(self, t: Transfer, source: Held) -> bool:
-        return self.only.get(self.at(t.target), source.piece) == source.piece
+        return bool(self.only.get(self.at(t.target), source.piece) == source.piece)
 
     def _reads_own_message(self, t: Transfer) -> bool:
         return self.goes_on(t) and self.at(t.source) in self.written
