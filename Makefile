@@ -10,46 +10,46 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint c
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: .stamps/install  ## install into .venv and take the tour
+demo: .venv/made-install  ## install into .venv and take the tour
 	$(BIN)/weft demo
 
-test: .stamps/test  ## run the whole suite
+test: .venv/made-test  ## run the whole suite
 	$(BIN)/pytest -n 2
 
-test-fast: .stamps/test  ## run what takes under a quarter of a second each
+test-fast: .venv/made-test  ## run all but the slow tests
 	$(BIN)/pytest -n 2 -m "not slow"
 
-lint: .stamps/check  ## check style, formatting and import rules
+lint: .venv/made-check  ## check style, formatting and import rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run --Werror $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
 	$(BIN)/lint-imports
 
-types: .stamps/check  ## check types with mypy and pyright
+types: .venv/made-check  ## check types with mypy and pyright
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-format: .stamps/check  ## format Python and C++
+format: .venv/made-check  ## format Python and C++
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
 
-stub: .stamps/install  ## write the type stub of the native module
+stub: .venv/made-install  ## write the type stub of the native module
 	$(BIN)/python -m nanobind.stubgen -q -m weft._native -o src/weft/_native.pyi
 
-bench: .stamps/install  ## measure, against this machine's own speed; ROUNDS=--short for a look
+bench: .venv/made-install  ## measure, against this machine's own speed; ROUNDS=--short for a look
 	for file in benchmarks/*.py; do $(BIN)/python $$file $(ROUNDS) || exit 1; done
 
-docs: .stamps/docs  ## write the generated pages and build the site
+docs: .venv/made-docs  ## write the generated pages and build the site
 	$(BIN)/python scripts/reference_pages.py
 	$(BIN)/zensical build --clean --strict
 
-wheel: .stamps/test  ## build the wheel and test it where there is no source
+wheel: .venv/made-test  ## build the wheel and test it where there is no source
 	rm -rf dist
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 	$(call test-elsewhere,wheel)
 
-sanitize: .stamps/test  ## run the suite on a core built with the address and undefined behaviour sanitizers
+sanitize: .venv/made-test  ## run the suite on a core built with the address and undefined behaviour sanitizers
 	rm -rf dist
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist -Cbuild-dir=build/sanitize \
 	  -Ccmake.build-type=Debug -Ccmake.define.WEFT_SANITIZE=address,undefined .
@@ -60,7 +60,7 @@ SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-
 
 # Install the wheel in dist/ into an environment of its own, and test it in a folder without src/.
 define test-elsewhere
-	rm -rf build/$(1)-venv build/$(1)-tests dist/*.tar.gz
+	rm -rf build/$(1)-venv build/$(1)-tests
 	$(PYTHON) -m venv build/$(1)-venv
 	$(subst $(BIN),build/$(1)-venv/bin,$(PIP)) pip
 	$(subst $(BIN),build/$(1)-venv/bin,$(PIP)) --group test dist/*.whl
@@ -70,26 +70,26 @@ define test-elsewhere
 endef
 
 clean:  ## remove all that these commands made
-	rm -rf .venv .stamps build dist site
+	rm -rf .venv build dist site
 
-.stamps/venv: constraints.txt
+.venv/made-venv: constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) pip
-	mkdir -p .stamps && touch $@
+	touch $@
 
-.stamps/install: .stamps/venv $(PACKAGE)
+.venv/made-install: .venv/made-venv $(PACKAGE)
 	$(PIP) --group build
 	$(PIP) --no-build-isolation --editable .
 	touch $@
 
-.stamps/test: .stamps/install
+.venv/made-test: .venv/made-install
 	$(PIP) --group test
 	touch $@
 
-.stamps/check: .stamps/test
+.venv/made-check: .venv/made-test
 	$(PIP) --group check
 	touch $@
 
-.stamps/docs: .stamps/install
+.venv/made-docs: .venv/made-install
 	$(PIP) --group docs
 	touch $@

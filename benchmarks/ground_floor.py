@@ -81,9 +81,12 @@ def main() -> None:
     print(f"{'':40s}{'median':>9s}{'least':>9s}{'most':>9s}{'copies':>9s}{'target':>9s}")
     for name, taken in times.items():
         target = 0.15 if name == "import weft, alone" else TARGETS.get(name.split()[0])
+        missed = target and median(taken) > target
         print(
             f"{name:40s}{median(taken):8.3f}s{min(taken):8.3f}s{max(taken):8.3f}s"
-            f"{median(taken) / copy:9.1f}" + (f"{target:8.2f}s" if target else "")
+            f"{median(taken) / copy:9.1f}"
+            + (f"{target:8.2f}s" if target else "")
+            + ("  missed" if missed else "")
         )
     peak = int(python(PEAK)) * 1024 / 1e9
     print(f"{'peak memory of build and verify':40s}{peak:7.2f}GB{'':36s}1.50GB")

@@ -16,8 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
+import weft
 from weft.checks import Fields
 from weft.formats.weft_json import ScheduleFile, TopologyFile
+from weft.schedule import text
 from weft.schedule.replay import RULES
 from weft.synthesis.classic.algorithms import ALGORITHMS
 
@@ -47,6 +49,21 @@ Schedules and topologies are JSON, or JSON compressed with gzip. Numbers are who
 are refused, and a field with a default may be left out. A schedule is verified whenever it is
 loaded; `weft verify` also reads the [text form](../how-to/write-an-algorithm.md#as-text).
 """
+TEXT_LEAD = """\
+# Text
+
+`weft verify` reads schedules as text, `weft.parse_text` and `weft.format_text` turn one into the
+other. What follows `#` is for people.
+
+"""
+PYTHON_LEAD = """\
+# Python
+
+What `import weft` gives.
+
+| name | |
+|---|---|
+"""
 COMMANDS_LEAD = """\
 # Commands
 
@@ -55,8 +72,8 @@ Exit codes: 0 yes, 1 the answer is no, 2 the request cannot be carried out.
 
 
 def main() -> None:
-    for name, text in pages().items():
-        (REFERENCE / name).write_text(text)
+    for name, page in pages().items():
+        (REFERENCE / name).write_text(page)
 
 
 def pages() -> dict[str, str]:
@@ -66,6 +83,8 @@ def pages() -> dict[str, str]:
         "algorithms.md": algorithms_page(),
         "weft-json.md": files_page(),
         "commands.md": commands_page(),
+        "text.md": TEXT_LEAD + (text.__doc__ or "").partition("\n")[2].lstrip("\n"),
+        "python.md": python_page(),
     }
 
 
@@ -82,6 +101,16 @@ def algorithms_page() -> str:
         f"`weft.{algorithm.build.__name__}`\n\n{inspect.getdoc(algorithm.build)}\n"
         for algorithm in ALGORITHMS
     )
+
+
+def python_page() -> str:
+    """The first words on each public name."""
+    rows = []
+    for name in weft.__all__:
+        thing = getattr(weft, name)
+        lead = inspect.getdoc(thing) if callable(thing) else "All classic algorithms."
+        rows.append(f"| `{name}` | {(lead or '').partition(chr(10))[0]} |")
+    return PYTHON_LEAD + "\n".join(rows) + "\n"
 
 
 def files_page() -> str:
@@ -103,8 +132,8 @@ def commands_page() -> str:
         done = subprocess.run(
             arguments, capture_output=True, text=True, check=True, env=environment
         )
-        text = "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
-        parts.append(f"## weft {command}".rstrip() + f"\n\n```text\n{text}\n```\n")
+        shown = "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
+        parts.append(f"## weft {command}".rstrip() + f"\n\n```text\n{shown}\n```\n")
     return "\n".join(parts)
 
 

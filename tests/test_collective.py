@@ -188,7 +188,7 @@ def test_every_collective_has_a_function_of_its_name(name):
         (lambda: weft.alltoall(65536), "cut less"),
         (lambda: weft.allreduce(1024).cut(MOST_PIECES), "cut less"),
         (lambda: Collective.named("allreducev", 2), "no uneven variant"),
-        (lambda: Collective.named("bcast", 2), "'bcast' is no collective: there are broadcast"),
+        (lambda: Collective.named("bcast", 2), "'bcast' is not a collective: there are broadcast"),
     ],
 )
 def test_nonsense_is_refused_in_one_line(make, message):

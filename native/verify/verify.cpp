@@ -90,10 +90,7 @@ class Replay {
   bool reads_own_message(const Transfer& t) const {
     return continues_message(t) && writer_[memory(t.src, t.src_slot)] >= message_start_;
   }
-  bool may_hold(std::int32_t rank, std::int32_t slot, std::int32_t piece) const {
-    const std::int32_t only = only_[memory(rank, slot)];
-    return only == kNobody || only == piece;
-  }
+  std::int32_t only(std::int32_t rank, std::int32_t slot) const { return only_[memory(rank, slot)]; }
   const Held& at(std::int32_t rank, std::int32_t slot) const { return held_[memory(rank, slot)]; }
   const Held& source(const Transfer& t) const { return at(t.src, t.src_slot); }
 
@@ -155,7 +152,14 @@ struct Check {
   Rule rule;
   bool (*holds)(const Replay&, const Transfer&);
   Place (*where)(const Transfer&);
+  // Where it is about pieces: the one that is wrong, and the right one.
+  std::int32_t (*got)(const Replay&, const Transfer&) = nullptr;
+  std::int32_t (*want)(const Replay&, const Transfer&) = nullptr;
 };
+
+std::int32_t source_piece(const Replay& now, const Transfer& t) { return now.source(t).piece; }
+std::int32_t addend_piece(const Replay& now, const Transfer& t) { return now.at(t.dst, t.addend).piece; }
+std::int32_t only_piece(const Replay& now, const Transfer& t) { return now.only(t.dst, t.dst_slot); }
 
 Place source_of(const Transfer& t) { return {t.src, t.src_slot}; }
 Place target_of(const Transfer& t) { return {t.dst, t.dst_slot}; }
@@ -198,9 +202,12 @@ constexpr std::array kChecks = {
           source_of},
     Check{{"output fits", "an output is only ever written with the piece that it must end with"},
           [](const Replay& now, const Transfer& t) {
-            return now.may_hold(t.dst, t.dst_slot, now.source(t).piece);
+            const std::int32_t only = only_piece(now, t);
+            return only == kNobody || only == source_piece(now, t);
           },
-          target_of},
+          target_of,
+          source_piece,
+          only_piece},
     Check{{"addend is written", "addend holds something when it is read"},
           [](const Replay& now, const Transfer& t) {
             return t.addend == kNobody || now.at(t.dst, t.addend).piece != kNobody;
@@ -208,14 +215,14 @@ constexpr std::array kChecks = {
           addend_of},
     Check{{"addend matches", "addend and source hold the same piece"},
           [](const Replay& now, const Transfer& t) {
-            return t.addend == kNobody || now.at(t.dst, t.addend).piece == now.source(t).piece;
+            return t.addend == kNobody || addend_piece(now, t) == source_piece(now, t);
           },
-          addend_of},
+          addend_of,
+          addend_piece,
+          source_piece},
 };
 
-constexpr std::int32_t kBreath = 1 << 16;  // transfers
-
-constexpr std::size_t kAddendMatches = kChecks.size() - 1;
+constexpr std::int32_t kBreath = 1 << 12;  // transfers
 
 // The rule on what is left at the end.
 constexpr Rule kResult = {
@@ -223,14 +230,17 @@ constexpr Rule kResult = {
 
 std::optional<Finding> broken_rule(const Replay& now, const Transfer& t, std::int32_t number) {
   for (std::size_t rule = 0; rule < kChecks.size(); ++rule) {
-    if (kChecks[rule].holds(now, t)) continue;
-    const Place where = kChecks[rule].where(t);
-    Finding finding{static_cast<int>(rule), number, where.rank, where.slot, kNobody, kNobody, {}, {}};
-    if (rule == kAddendMatches) {
-      finding.piece_got = now.at(t.dst, t.addend).piece;
-      finding.piece_want = now.source(t).piece;
-    }
-    return finding;
+    const Check& check = kChecks[rule];
+    if (check.holds(now, t)) continue;
+    const Place where = check.where(t);
+    return Finding{.rule = static_cast<int>(rule),
+                   .transfer = number,
+                   .rank = where.rank,
+                   .slot = where.slot,
+                   .piece_got = check.got ? check.got(now, t) : kNobody,
+                   .piece_want = check.want ? check.want(now, t) : kNobody,
+                   .got = {},
+                   .want = {}};
   }
   return std::nullopt;
 }

@@ -13,7 +13,7 @@ MOST_NUMBER = (1 << 63) - 1
 
 Natural = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.:+*/()-]{0,79}")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 _.:+*/()-]{0,78}[A-Za-z0-9_.:+*/()-])?")
 
 
 class Fields(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -25,7 +25,7 @@ def require_name(what: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise BadInput(
             f"{what} is named {name[:40]!r}: use 1 to 80 letters, digits, spaces and _.:+*/()-, "
-            "beginning with a letter or digit"
+            "first a letter or digit, last no space"
         )
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from weft.errors import BadInput
 from weft.kinds import Holds, Ints, Kind, contributors, holders
+from weft.units import counted
 
 Table = npt.NDArray[np.void]  # a structured array; each dtype below is one kind of table
 Number = TypeVar("Number", int, Ints)
@@ -76,15 +77,17 @@ class Collective:
         """Return the collective of this name, from root 0 if it has one and none is given."""
         kind = name if name in set(Kind) else name.removesuffix("v")
         if kind not in set(Kind):
-            raise BadInput(f"{name[:40]!r} is no collective: there are {', '.join(Kind)}")
+            raise BadInput(f"{name[:40]!r} is not a collective: there are {', '.join(Kind)}")
         if Kind(kind).rooted and root is None:
             root = 0
         return cls(Kind(kind), ranks, root, name != kind, weights)
 
     def require(self, kind: Kind) -> None:
-        """Refuse to build an algorithm for another collective."""
+        """Refuse to build an algorithm for another collective, or for blocks cut by the caller."""
         if self.kind is not kind:
             raise BadInput(f"this algorithm is for {kind}, not for {self.kind}")
+        if self.weights != WHOLE:
+            raise BadInput(f"{self!r}: this algorithm cuts blocks itself, give them whole")
 
     @property
     def name(self) -> str:
@@ -135,8 +138,9 @@ class Collective:
     def in_place(self) -> Table:
         """ALIAS rows: the output slots that are the memory of an input slot when called in place.
 
-        An alltoall replaces what goes to a rank by what comes from it.  Everywhere else an input
-        and an output are one where they hold the same piece on the same rank.
+        An alltoall replaces what goes to a rank by what comes from it, so an uneven one is called
+        in place only with equal sizes both ways.  Everywhere else an input and an output are one
+        where they hold the same piece on the same rank.
         """
         initial, final = self.initial, self.final
         if self.kind is Kind.ALLTOALL:
@@ -193,12 +197,11 @@ class Collective:
         return f"block {block}{part}"
 
     def __repr__(self) -> str:
-        ranks = f"{self.ranks} rank{'s' * (self.ranks != 1)}"
         root = "" if self.root is None else f", root {self.root}"
         counts = {len(weights) for weights in self.weights}
         count = " to ".join(str(c) for c in sorted({min(counts), max(counts)}))
         cut = "" if counts == {1} else f", {count} pieces a block"
-        return f"{self.name} over {ranks}{root}{cut}"
+        return f"{self.name} over {counted(self.ranks, 'rank')}{root}{cut}"
 
     def _contents(
         self, rank: Ints, block: Ints, *, first: Ints, count: int, first_slot: int
@@ -257,7 +260,8 @@ def _check_group(c: Collective) -> None:
 def _check_weights(c: Collective) -> None:
     if len(c.weights) not in {1, c.blocks}:
         raise BadInput(
-            f"{c.kind} has {c.blocks} blocks, but {len(c.weights)} cuts: give one, or one each"
+            f"{c.kind} has {counted(c.blocks, 'block')}, but {counted(len(c.weights), 'cut')}: "
+            "give one, or one each"
         )
     for block, weights in enumerate(c.weights):
         sound = (
@@ -272,7 +276,8 @@ def _check_weights(c: Collective) -> None:
     most = c.blocks * (c.ranks if on_all else 1) * max(map(len, c.weights))
     if most > MOST_CONTENTS:
         raise BadInput(
-            f"{c.name} over {c.ranks} ranks has {most} slots, more than {MOST_CONTENTS}: cut less"
+            f"{c.name} over {c.ranks} ranks has {most} slots, more than {MOST_CONTENTS}: "
+            "take fewer ranks or cut less"
         )
 
 

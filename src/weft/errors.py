@@ -1,7 +1,7 @@
 """Every error this package raises on purpose.
 
 WeftError              catch this at the edge of a program
-├── BadInput           the caller can mend it: a file, a flag, a topology that does not fit
+├── BadInput           the caller can fix it: a file, a flag, a topology that does not fit
 └── WrongSchedule      a schedule breaks a rule; carries the finding
 """
 
@@ -14,16 +14,20 @@ if TYPE_CHECKING:
 
 
 class WeftError(Exception):
-    """All of the errors below."""
+    """Any error that weft raises on purpose."""
 
 
 class BadInput(WeftError):
-    """The message is one line: the value, the place, and the next thing to try."""
+    """Input that cannot be used; one line with the value, the place and the next thing to try."""
 
 
 class WrongSchedule(WeftError):
-    """The answer of the verifier when it is no."""
+    """The answer of the verifier when it is no; `file` is the schedule's, if it has one."""
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding)
+    def __init__(self, finding: Finding, file: str | None = None) -> None:
+        super().__init__(finding, file)
         self.finding = finding
+        self.file = file
+
+    def __str__(self) -> str:
+        return self.finding.explain(f"weft verify {self.file or 'FILE'}")

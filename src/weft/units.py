@@ -1,4 +1,4 @@
-"""Rates and times in words: whole bytes per second and whole picoseconds inside, units outside."""
+"""Counts, rates and times in words; inside, rates are whole bytes/s and times whole picoseconds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ MICROSECOND = 10**6  # in picoseconds
 
 _RATES = ((10**12, "TB/s"), (10**9, "GB/s"), (10**6, "MB/s"), (10**3, "kB/s"), (1, "B/s"))
 _TIMES = ((10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns"), (1, "ps"))
+
+
+def counted(number: int, thing: str) -> str:
+    """Say how many: 1 rank, 2 ranks; of what ends in -ch, switches."""
+    plural = "es" if thing.endswith("ch") else "s"
+    return f"{number} {thing}{plural * (number != 1)}"
 
 
 def rate_text(bytes_per_second: int) -> str:

@@ -63,10 +63,13 @@ def test_the_command_that_an_error_names_works(folder):
     ("arguments", "message"),
     [
         (["verify", "nowhere.json"], "nowhere.json: cannot be read: No such file or directory"),
-        (["verify", "truncated.json"], "truncated.json: no sound weft-schedule file"),
+        (["verify", "truncated.json"], "truncated.json: not a valid weft-schedule file"),
         (["verify", "eight.txt", "--topology", "full:4"], "ring is for 8 ranks, full:4 has 4"),
         (["verify", "ring.txt", "--topology", "blob"], "no topology 'blob'"),
-        (["verify", "ring.txt", "--at", "9.out0"], "9.out0 is no place of"),
+        (["verify", "ring.txt", "--topology", ""], "no topology ''"),
+        (["verify", "ring.txt", "--at", ""], "'' is not a place"),
+        (["algorithms", "--topology", ""], "no topology ''"),
+        (["verify", "ring.txt", "--at", "9.out0"], "9.out0 is not a place of"),
         (["verify"], "Missing argument"),
         (["verify", "ring.txt", "--fast"], "No such option: --fast"),
         (["algorithms", "allsum"], "allsum"),
@@ -102,15 +105,42 @@ def test_verify_for_machines(folder):
     assert bad["writes"]["out of place"] == []
 
 
-def test_algorithms_as_a_table_and_for_machines():
-    table = run("algorithms", "allreduce", "--ranks", "8", "--topology", "ring:8").stdout
+def test_algorithms_as_a_table():
+    table = run("algorithms", "--topology", "ring:8").stdout
     assert table.splitlines()[0].split()[:2] == ["collective", "algorithm"]
-    assert "allreduce   ring                      112       112  7/4 S" in table
-    rows = json.loads(run("algorithms", "allreduce", "--topology", "ring:8", "--json").stdout)
-    assert [(row["algorithm"], row["on ring:8"]) for row in rows] == [
-        ("recursive doubling", "no route for 0.tmp1 -> 2.tmp2 + tmp1"),
-        ("ring", "yes"),
-    ]
+    rows = [line.split() for line in table.splitlines()]
+    assert ["allreduce", "ring", "112", "112", "7/4", "S", "14", "S", "fits"] in rows
+    assert ["reducescatter", "ring", "56", "56", "7/8", "S", "7", "S", "fits"] in rows
+
+
+def test_algorithms_for_machines(tmp_path):
+    done = run("algorithms", "allreduce", "-t", "ring:8", "--json", "--write", str(tmp_path))
+    doubling, ring = json.loads(done.stdout)
+    assert doubling["lacks_route"] == "0.tmp1 -> 2.tmp2 + tmp1"
+    path = str(tmp_path / "ring-allreduce-8.json")
+    assert ring == {
+        "collective": "allreduce",
+        "algorithm": "ring",
+        "error": None,
+        "ranks": 8,
+        "transfers": 112,
+        "messages": 112,
+        "most_sent": "7/4",
+        "all_sent": "14",
+        "lacks_route": None,
+        "file": path,
+    }
+    assert len(weft.load(path)) == 112
+
+
+def test_what_is_too_large_is_left_out_and_the_rest_shown():
+    done = run("algorithms", "--ranks", "60000")
+    assert done.returncode == 0
+    assert "broadcast   binomial" in done.stdout
+    assert "left out: ring allreduce: allreduce over 60000 ranks" in done.stdout
+    alone = run("algorithms", "alltoall", "--ranks", "60000")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "take fewer ranks" in alone.stderr
 
 
 def test_nothing_is_cut_off_on_a_narrow_terminal():
@@ -120,7 +150,7 @@ def test_nothing_is_cut_off_on_a_narrow_terminal():
 
 def test_a_collective_without_algorithms_is_an_answer():
     done = run("algorithms", "barrier")
-    assert (done.returncode, done.stdout) == (0, "none yet for barrier\n")
+    assert (done.returncode, done.stdout) == (0, "no algorithm for barrier yet\n")
 
 
 def test_algorithms_write_files_that_verify(tmp_path):
@@ -130,6 +160,15 @@ def test_algorithms_write_files_that_verify(tmp_path):
     assert done.stdout.count("wrote") == len(paths)
     for path in paths:
         weft.load(path)
+
+
+def test_odd_names_cannot_write_on_the_terminal_or_crash(tmp_path):
+    path = tmp_path / "\x1b[31m\n\udcff.txt"
+    path.write_text(BROKEN)
+    done = run("verify", os.fsdecode(path))
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout
+    assert "\n\udcff" not in done.stdout
 
 
 def test_a_file_name_cannot_write_on_the_terminal(tmp_path):
@@ -168,7 +207,7 @@ def test_demo_runs_and_shows_the_break():
 
 def test_help_version_and_completion():
     assert run("--version").stdout.startswith("weft 0.")
-    assert "Prove that a schedule does what it says." in run("--help").stdout
+    assert "Prove that a schedule does what it says" in run("-h").stdout
     assert "--install-completion" in run("--help").stdout
     assert run().returncode == 2
     assert "Usage: weft" in run().stdout

@@ -36,6 +36,21 @@ def test_text_files_are_schedules_too(tmp_path, ring):
     assert weft.load(path) == ring
 
 
+def test_a_link_is_followed_and_a_device_stays(tmp_path, ring):
+    (tmp_path / "link.json").symlink_to("real.json")
+    weft.save(ring, tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert weft.load(tmp_path / "real.json") == ring
+    weft.save(ring, "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path, ring):
+    path = tmp_path / "ring.txt"
+    path.write_text(weft.format_text(ring), encoding="utf-8-sig")
+    assert weft.load(path) == ring
+
+
 def test_what_is_loaded_is_verified(tmp_path, ring):
     path = tmp_path / "broken.txt"
     path.write_text(weft.format_text(ring).rsplit("\n", 2)[0])
@@ -60,9 +75,11 @@ def bomb() -> bytes:
     [
         (b"", "the text is empty"),
         (b"\xff\xfe\x00", "neither JSON nor text: byte 0 is not UTF-8"),
-        (b"{", "no sound weft-schedule file"),
+        (b"{", "not a valid weft-schedule file"),
         (gzip.compress(b"{", mtime=0)[:-9], "ends in the middle of its compressed data"),
-        (b"\x1f\x8b" + b"junk" * 9, "not sound gzip data"),
+        (b"\x1f\x8b" + b"junk" * 9, "not valid gzip data"),
+        (2 * gzip.compress(b"{}", mtime=0), "something behind its compressed data"),
+        (b" [1]", "not a valid weft-schedule file"),
         (bomb(), "holds more than the 100000 bytes"),
         (b" " * 100_001, "holds more than the 100000 bytes"),
     ],
@@ -107,7 +124,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, ring, monkeypatch):
 
 
 def test_a_place_that_cannot_be_written(tmp_path, ring):
-    with pytest.raises(BadInput, match="no name of a file"):
-        weft.save(ring, "")
+    with pytest.raises(BadInput, match="cannot be written: Is a directory"):
+        weft.save(ring, tmp_path)
+    with pytest.raises(BadInput, match=r"cannot be written: .*null"):
+        weft.save(ring, "a\0b")
     with pytest.raises(BadInput, match=r"x\.json cannot be written: No such file"):
         weft.save(ring, tmp_path / "nowhere" / "x.json")

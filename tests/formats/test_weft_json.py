@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import weft
 from twins.draw import any_schedule, damaged, good_schedule
 from weft.errors import BadInput, WeftError
+from weft.formats import weft_json
 from weft.formats.weft_json import (
     schedule_from_json,
     schedule_to_json,
@@ -103,7 +104,7 @@ def change(path: str, value: object) -> dict[str, Any]:
         ("colour", "red", "unknown field `colour`"),
         ("name", "\x1b[31m", "is named"),
         ("name", 7, r"at `\$\.name`"),
-        ("collective.kind", "bcast", "'bcast' is no collective"),
+        ("collective.kind", "bcast", "'bcast' is not a collective"),
         ("collective.ranks", 0, "0 ranks"),
         ("collective.ranks", -4, r"at `\$\.collective\.ranks`"),
         ("collective.ranks", 2.5, r"got `float` - at `\$\.collective\.ranks`"),
@@ -114,7 +115,7 @@ def change(path: str, value: object) -> dict[str, Any]:
         ("collective.weights", [[]], "give 1 to"),
         ("collective.weights", [[0]], "all above 0"),
         ("collective.weights", [[-1]], r"at `\$\.collective\.weights\[.*\]\[.*\]`"),
-        ("collective.weights", [[1], [1]], "1 blocks, but 2 cuts"),
+        ("collective.weights", [[1], [1]], "1 block, but 2 cuts"),
         ("scratch", 10**18, "slots"),
         ("scratch", True, r"at `\$\.scratch`"),
         ("in_place", "yes", r"at `\$\.in_place`"),
@@ -168,7 +169,7 @@ def test_a_bad_topology_is_refused(field, value, message):
 @given(st.integers(0, 400))
 def test_a_truncated_file_is_refused(length):
     content = json.dumps(minimal()).encode()
-    with pytest.raises(BadInput, match="no sound weft-schedule file"):
+    with pytest.raises(BadInput, match="not a valid weft-schedule file"):
         schedule_from_json(content[: min(length, len(content) - 1)])
 
 
@@ -204,6 +205,13 @@ def test_deep_nesting_does_not_overflow_the_stack(opening):
     for content in (opening * 200_000, '{"format": "weft-schedule", "name": ' + opening * 200_000):
         with pytest.raises(BadInput):
             schedule_from_json(content.encode())
+
+
+def test_more_values_than_memory_is_meant_for_are_refused(monkeypatch):
+    monkeypatch.setattr(weft_json, "MOST_VALUES", 20)
+    assert parse(minimal())
+    with pytest.raises(BadInput, match=r"the number of values is \d+: give 0 to 20"):
+        parse(change("transfers.src", [0] * 20))
 
 
 def test_numbers_keep_their_32_bits():

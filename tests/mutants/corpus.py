@@ -55,6 +55,16 @@ def jobs() -> Iterator[Job]:
             yield _job(damaged(schedule, draw), draw)
     for writes in (MOST_WRITES - 1, MOST_WRITES, MOST_WRITES + 2):
         yield _often_written(writes)
+    yield _resumed_message()
+
+
+def _resumed_message() -> Job:
+    """A message with another transfer in its middle."""
+    schedule = parse_text("x: allreduce ranks=2\n" + "0.in0 -> 1.out0\n" * 3)
+    transfers = schedule.transfers.copy()
+    transfers["message"] = [0, NONE, 0]
+    broken = Schedule("x", schedule.collective, transfers)
+    return Job(broken, modes(broken)[0])
 
 
 def _often_written(times: int) -> Job:

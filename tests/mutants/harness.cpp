@@ -219,9 +219,9 @@ void check_pieces() {
 
 int breaths = 0;
 
-// It draws breath before the first transfer, and again 65,536 transfers later.
+// It draws breath before the first transfer, and again 4,096 transfers later.
 void check_breaths() {
-  const std::vector<weft::Transfer> many((1 << 16) + 1, weft::Transfer{1, 1, 0, 2, -1, -1, 0});
+  const std::vector<weft::Transfer> many((1 << 12) + 1, weft::Transfer{1, 1, 0, 2, -1, -1, 0});
   const Tables tables;
   weft::Job job = tables.job();
   job.transfers = many;

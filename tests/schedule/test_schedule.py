@@ -31,6 +31,8 @@ def test_a_draft_has_the_scratch_that_it_uses():
     collective = weft.allreduce(2)
     draft = ScheduleDraft(collective)
     assert draft.schedule("x").scratch == 0
+    draft.move(0, 1, collective.scratch(1), 1)
+    assert draft.schedule("x").scratch == 2
     draft.move(0, 1, 0, 1, add=collective.scratch(4))
     assert draft.schedule("x").scratch == 5
 
@@ -61,6 +63,36 @@ def test_a_schedule_cannot_be_changed():
         schedule.transfers["src"] = 0
 
 
+def test_a_schedule_does_not_freeze_or_follow_the_array_it_was_made_of():
+    transfers = weft.ring_allreduce(weft.allreduce(3)).transfers.copy()
+    schedule = Schedule("x", weft.allreduce(3).cut(3), transfers)
+    transfers["dst"] = 9
+    weft.verify(schedule)
+
+
+@pytest.mark.parametrize(
+    ("move", "message"),
+    [
+        ({"src": 2**32}, "src reaches from 4294967296"),
+        ({"dst": 0.9}, "dst has the type float64: give whole numbers"),
+        ({"dst": True}, "dst has the type bool"),
+        ({"message": -1}, "message reaches from -1"),
+        ({"message": "a"}, "message has the type"),
+    ],
+)
+def test_a_draft_refuses_what_does_not_fit_a_column(move, message):
+    draft = ScheduleDraft(weft.allreduce(2))
+    usual = {"src": 0, "dst": 1, "src_slot": 0, "dst_slot": 1}
+    with pytest.raises(BadInput, match=message):
+        draft.move(**(usual | move))
+
+
+def test_a_move_of_nothing_is_nothing():
+    draft = ScheduleDraft(weft.allreduce(2))
+    draft.move([], [], [], [], message=[])
+    assert len(draft.schedule("x")) == 0
+
+
 def test_repr_says_what_it_is():
     assert repr(weft.bruck_allgather(weft.allgather(4))) == (
         "<Schedule Bruck: allgather over 4 ranks, 16 transfers in 8 messages>"
@@ -76,6 +108,7 @@ def test_repr_says_what_it_is():
         ({"name": "x" * 81}, "1 to 80"),
         ({"scratch": -1}, "scratch is -1"),
         ({"scratch": 2**40}, "slots"),
+        ({"transfers": np.zeros((0, 7), np.int32)}, "give TRANSFER rows"),
         ({"in_place": False, "out_of_place": False}, "claim at least one"),
     ],
 )

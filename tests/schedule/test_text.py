@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import weft
 from twins.draw import any_schedule, good_schedule
 from weft.errors import BadInput, WeftError
-from weft.schedule.text import format_text, parse_place, parse_text
+from weft.schedule.text import MOST_LINE, format_text, parse_place, parse_text
 
 
 def test_a_schedule_reads_like_this():
@@ -79,23 +79,27 @@ def test_text_and_back_is_the_same_schedule(seed, good):
     [
         ("", "the text is empty"),
         ("# only words", "the text is empty"),
-        ("0.in0 -> 1.out0", "line 1: .* is no header"),
+        ("0.in0 -> 1.out0", "line 1: .* is not a header"),
         ("x: allreduce", "line 1: ranks= is missing"),
-        ("\nx: bcast ranks=2", "line 2: 'bcast' is no collective"),
-        ("x: allreduce ranks=two", "line 1: 'two' is no whole number"),
-        ("x: allreduce ranks=-2", "'-2' is no whole number"),
+        ("\nx: bcast ranks=2", "line 2: 'bcast' is not a collective"),
+        ("x: allreduce ranks=two", "line 1: 'two' is not a whole number"),
+        ("x: allreduce ranks=-2", "'-2' is not a whole number"),
         ("x: allreduce ranks=99999999999", "at most 9 digits"),
+        ("x: allreduce ranks=2 ranks=3", "says one thing twice"),
+        ("x: allreduce ranks=2 modes", "is not a header"),
+        ("x:a" + " a=:a" * 50_000 + " !", "is not a header"),
+        ("x: allreduce ranks=2\n" + "," * (MOST_LINE + 1), "length of the line"),
         ("x: allreduce ranks=2 color=red", "color=: the options are"),
         ("x: allreduce ranks=2 cut=0", "0 pieces"),
-        ("x: allreduce ranks=2 cut=1,,2", "'' is no whole number"),
+        ("x: allreduce ranks=2 cut=1,,2", "'' is not a whole number"),
         ("x: allreduce ranks=2 cut=999999999", "999999999 pieces"),
         ("x: allreduce ranks=2 modes=up", "modes=up: write modes=in"),
         ("x: allreduce ranks=2 scratch=999999999", "slots"),
-        ("x: allreduce ranks=2\n\n0.in0 > 1.out0", "line 3: .* is no transfer"),
-        ("x: allreduce ranks=2\n0.in0 -> 1.out0 + 0.in0", "line 2: .* is no transfer"),
-        ("x: allreduce ranks=2\n0.in0 -> 1.box0", "line 2: 'box0' is no slot"),
+        ("x: allreduce ranks=2\n\n0.in0 > 1.out0", "line 3: .* is not a transfer"),
+        ("x: allreduce ranks=2\n0.in0 -> 1.out0 + 0.in0", "line 2: .* is not a transfer"),
+        ("x: allreduce ranks=2\n0.in0 -> 1.box0", "line 2: 'box0' is not a slot"),
         ("x: allreduce ranks=2\n0.in1 -> 1.out0", "in1 does not exist: .* has in0 to in0"),
-        ("x: allreduce ranks=2\n0.in0 -> 1.out99999999999", "no whole number"),
+        ("x: allreduce ranks=2\n0.in0 -> 1.out99999999999", "not a whole number"),
         ("x: allreduce ranks=2\n0.in٣ -> 1.out0", "line 2"),
     ],
 )  # fmt: skip
@@ -117,5 +121,11 @@ def test_places():
     schedule = weft.ring_allreduce(weft.allreduce(3))
     assert parse_place(schedule, "2.out1") == (2, 4)
     for text in ("2", "2.out3", "3.out0", "0.tmp0"):
-        with pytest.raises(BadInput, match=r"no place|does not exist"):
+        with pytest.raises(BadInput, match=r"not a place|does not exist"):
             parse_place(schedule, text)
+
+
+def test_cuts_are_written_as_short_as_they_can_be():
+    for cut in ("3", "1,2", "2;1,3"):
+        text = f"x: allgather ranks=2 cut={cut}\n"
+        assert format_text(parse_text(text)) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -28,6 +29,10 @@ def finding(text: str, topology: str | None = None) -> Finding:
     with pytest.raises(WrongSchedule) as caught:
         weft.verify(schedule, machine)
     return caught.value.finding
+
+
+def explained(found: Finding) -> str:
+    return found.explain("weft verify FILE")
 
 
 def test_a_correct_schedule_passes_in_silence():
@@ -64,6 +69,57 @@ def test_the_origin_of_a_double_count_ends_at_the_transfer_that_made_it():
     assert [write.number for write in found.origin] == [1, 2]
 
 
+def test_the_origin_follows_the_addend_where_only_that_counts_twice():
+    found = finding(
+        """
+        x: allreduce ranks=3
+        1.in0 -> 2.tmp0
+        1.in0 -> 2.tmp0 + tmp0
+        0.in0 -> 2.tmp1 + tmp0
+        2.tmp1 -> 0.out0
+        """
+    )
+    assert [write.number for write in found.origin] == [1, 2]
+
+
+def test_the_origin_of_a_long_way_is_cut_short():
+    there_and_back = "0.out0 -> 1.out0\n1.out0 -> 0.out0\n" * 20
+    found = finding(f"x: allreduce ranks=2\n0.in0 -> 0.out0\n{there_and_back}")
+    assert len(found.origin) == 12
+
+
+def test_where_nothing_exists_there_is_nothing_to_see():
+    """A command that shows a slot is only named where it would work."""
+    assert "see it" not in explained(finding("x: allreduce ranks=2\n2.in0 -> 1.out0"))
+    assert "see it" in explained(finding("x: allreduce ranks=2\n0.out0 -> 1.out0"))
+
+
+def test_the_error_of_a_loaded_file_names_it(tmp_path):
+    path = tmp_path / "my file.txt"
+    path.write_text("x: allreduce ranks=2")
+    with pytest.raises(WrongSchedule) as caught:
+        weft.load(path)
+    assert f"see it: weft verify '{path}' --at 0.out0" in str(caught.value)
+    with pytest.raises(WrongSchedule, match=r"see it: weft verify FILE --at 0\.out0"):
+        weft.verify(weft.parse_text("x: allreduce ranks=2"))
+
+
+def test_errors_travel_between_processes():
+    with pytest.raises(WrongSchedule) as caught:
+        weft.verify(weft.parse_text("x: allreduce ranks=2"))
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own
+    assert (again.finding, str(again)) == (caught.value.finding, str(caught.value))
+
+
+def test_a_schedule_with_too_many_sums_is_refused(monkeypatch):
+    def too_many(**_: object) -> None:
+        raise _native.TooManySums("more than 7 different partial sums")
+
+    monkeypatch.setattr(_native, "verify", too_many)
+    with pytest.raises(BadInput, match="two cannot be checked: more than 7"):
+        weft.verify(weft.parse_text(GOOD))
+
+
 def test_a_barrier_may_hear_twice_from_a_rank():
     text = "0.in0 -> 1.out0 + in0\n1.out0 -> 0.out0 + in0"
     weft.verify(weft.parse_text(f"x: barrier ranks=2\n{text}"))
@@ -95,9 +151,11 @@ def test_each_rule_has_its_breach(rule, lines):
 def test_adding_different_pieces_is_refused():
     found = finding("x: allreduce ranks=2 cut=2\n0.in0 -> 1.out0 + in1")
     assert found.rule == "addend matches"
-    assert found.got
-    assert found.want
-    assert (found.got.piece, found.want.piece) == ("block 0 [1:2 of 2]", "block 0 [0:1 of 2]")
+    assert "got: block 0 [1:2 of 2]\n  wanted: block 0 [0:1 of 2]\n" in explained(found)
+    assert (
+        "what wrote 1.in1:\n    at the start it holds block 0 [1:2 of 2] from rank 1"
+        in explained(found)
+    )
 
 
 def test_an_output_never_holds_another_piece():
@@ -106,10 +164,12 @@ def test_an_output_never_holds_another_piece():
     assert (found.rule, found.place, found.number) == ("output fits", "1.out0", 1)
     in_place = finding("x: broadcast ranks=2 cut=1,2 modes=in\n0.in1 -> 0.in0")
     assert (in_place.rule, in_place.place) == ("output fits", "0.in0")
+    assert "got: block 0 [1:3 of 3]\n  wanted: block 0 [0:1 of 3]\n" in explained(in_place)
+    assert "at the start it holds block 0 [0:1 of 3] from rank 0" in explained(in_place)
 
 
 def test_an_output_that_nothing_wrote_holds_nothing():
-    text = str(finding("x: broadcast ranks=2\n0.in0 -> 0.out0"))
+    text = finding("x: broadcast ranks=2\n0.in0 -> 0.out0").explain("weft verify x")
     assert "1.out0 ends wrong" in text
     assert "holds: nothing" in text
     assert "what wrote 1.out0:\n    nothing" in text
@@ -165,8 +225,7 @@ def test_message_numbers_rise():
 
 def test_the_finding_reads_as_a_person_would_say_it():
     found = finding(GOOD + "0.in0 -> 1.out0 + out0")
-    assert str(WrongSchedule(found)) == str(found)
-    assert found.explain("two.txt") == (
+    assert found.explain("weft verify two.txt") == (
         "1.out0 ends wrong   (two, allreduce over 2 ranks, out of place)\n"
         "  rule: result is right: each output holds its piece, to which just the right ranks "
         "contributed, once each\n"
@@ -183,7 +242,7 @@ def test_the_finding_reads_as_a_person_would_say_it():
 
 def test_long_findings_are_shortened():
     lines = "0.in0 -> 1.out0 + in0\n" * 40
-    text = str(
+    text = explained(
         finding(
             f"x: allreduce ranks=2\n0.in0 -> 0.out0\n1.in0 -> 0.out0 + out0\n{lines}0.in0 -> 1.out0"
         )

@@ -57,7 +57,7 @@ def test_reprs_say_what_there_is():
     link = Link(0, 1, 25 * 10**9, 1_500_000, "nvlink", 2, ("bus",))
     assert repr(link) == "<Link 0 -> 1: nvlink, 25 GB/s, 1.5 us, 2 lanes, shares bus>"
     topology = Topology("box", 2, (link,), ("s",), {"bus": 10})
-    assert repr(topology) == "<Topology box: 2 ranks, 1 switches, 1 links>"
+    assert repr(topology) == "<Topology box: 2 ranks, 1 switch, 1 link>"
     assert [topology.node_name(node) for node in range(3)] == ["rank 0", "rank 1", "s"]
 
 
@@ -90,6 +90,7 @@ def test_a_topology_knows_shared_resources_and_overheads():
         (lambda: Topology("x", 2, WIRES[:2], listed_routes={(0, 1): ((2,),)}), "link is 2"),
         (lambda: Topology("x", 2, WIRES[:2], listed_routes={(0, 1): ((1,),)}), "do not lead there"),
         (lambda: Topology("x", 2, WIRES[:2], listed_routes={(0, 1): ((),)}), "do not lead there"),
+        (lambda: Topology("x", 2, listed_routes={(5, -7): ()}), "listed for rank is 5"),
         (lambda: Topology("x", 3, WIRES, listed_routes={(0, 2): ((0, 2),)}), "switches only"),
         (lambda: Topology("x", 3, WIRES, listed_routes={(0, 2): ((0,),)}), "do not lead there"),
     ],

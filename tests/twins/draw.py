@@ -32,7 +32,18 @@ def any_collective(draw: Random, most_ranks: int = 5) -> Collective:
     ranks = draw.randint(1, most_ranks)
     uneven = kind in {Kind.SCATTER, Kind.ALLGATHER, Kind.ALLTOALL} and draw.random() < 0.3
     collective = Collective(kind, ranks, draw.randrange(ranks) if kind.rooted else None, uneven)
-    return collective.cut([draw.randint(1, 3) for _ in range(draw.randint(1, 2))])
+    if draw.random() < 0.3:
+        cuts = [_weights(draw) for _ in range(collective.blocks)]
+        twins = collective.kind is Kind.ALLTOALL  # Those that swap blocks cut them alike.
+        n = ranks
+        return collective.cut_blocks(
+            [cuts[min(b, b % n * n + b // n)] if twins else cut for b, cut in enumerate(cuts)]
+        )
+    return collective.cut(_weights(draw))
+
+
+def _weights(draw: Random) -> list[int]:
+    return [draw.randint(1, 3) for _ in range(draw.randint(1, 2))]
 
 
 def good_schedule(draw: Random, most_ranks: int = 7) -> Schedule:

@@ -15,13 +15,14 @@ from typer.exceptions import TyperException
 
 from weft.cli.algorithms import algorithms
 from weft.cli.demo import demo
-from weft.cli.printing import print_plain
+from weft.cli.printing import print_plain, shown
 from weft.cli.verify import verify
 from weft.errors import BadInput
 
 app = typer.Typer(
     help="Collective communication that fits your hardware.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
@@ -47,7 +48,9 @@ def options(*, version: Version = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; whatever the caller can mend is one line on stderr and exit code 2."""
+    """Run a command; whatever the caller can fix is one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = app(arguments, prog_name="weft", standalone_mode=False)
     except TyperException as problem:
@@ -63,6 +66,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _complain(message: str) -> int:
     if message:  # There is none where the help has been shown instead.
-        plain = "".join(c if c.isprintable() else " " for c in message)
-        sys.stderr.write(f"weft: {plain}\n")
+        sys.stderr.write(f"weft: {shown(message)}\n")
     return 2

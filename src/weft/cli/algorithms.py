@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from weft.cli.printing import print_json, print_plain, print_table, working
-from weft.collective import Collective
+from weft.cli.printing import print_json, print_plain, print_table, shown, working
+from weft.collective import Collective, broadcast
 from weft.errors import BadInput, WrongSchedule
 from weft.formats.files import save
 from weft.kinds import Kind
 from weft.schedule.schedule import Schedule
 from weft.schedule.traffic import blocks_sent
 from weft.schedule.verify import verify
-from weft.synthesis.classic.algorithms import ALGORITHMS
+from weft.synthesis.classic.algorithms import ALGORITHMS, Algorithm
 from weft.topology.topology import Topology
 from weft.topology.zoo import find_topology
 
@@ -26,7 +26,7 @@ Ranks = Annotated[int | None, typer.Option("--ranks", "-n", help="How many ranks
 Root = Annotated[int, typer.Option(help="The root of those that have one.")]
 Routes = Annotated[
     str | None,
-    typer.Option("--topology", "-t", help="Say which have their routes on ring:8, a file, ..."),
+    typer.Option("--topology", "-t", help="Show which fit ring:8, torus:4x4, a file, ..."),
 ]
 Write = Annotated[
     Path | None, typer.Option(help="Write each as a file into this folder.", file_okay=False)
@@ -44,23 +44,22 @@ def algorithms(
 ) -> int:
     """List the algorithms: their messages, and what a rank sends."""
     with working("building and verifying"):
-        machine = find_topology(topology) if topology else None
+        machine = find_topology(topology) if topology is not None else None
         count = _rank_count(ranks, machine)
-        schedules = [
-            algorithm.build(Collective(kind, count, root if kind.rooted else None))
+        broadcast(count, root=root)  # So that nonsense is refused for all.
+        rows = [
+            _row(algorithm, count, root, machine, write)
             for algorithm in ALGORITHMS
-            if (kind := algorithm.kind) and collective in {None, kind}
+            if collective in {None, algorithm.kind}
         ]
-        rows = [_row(schedule, machine) for schedule in schedules]
+    if rows and all(row["error"] for row in rows):
+        raise BadInput(rows[0]["error"])
     if json:
         print_json(rows)
     elif rows:
-        print_table(rows, numbers=frozenset({"transfers", "messages"}))
-        print_plain(f"\nOver {count} ranks. S is what a rank gives or gets, whichever is more.")
+        _print(rows, count, machine)
     else:
-        print_plain(f"none yet for {collective}")
-    if write:
-        _write(schedules, write)
+        print_plain(f"no algorithm for {collective} yet")
     return 0
 
 
@@ -72,37 +71,70 @@ def _rank_count(ranks: int | None, machine: Topology | None) -> int:
     return machine.ranks
 
 
-def _row(schedule: Schedule, machine: Topology | None) -> dict[str, Any]:
+def _row(
+    algorithm: Algorithm, ranks: int, root: int, machine: Topology | None, folder: Path | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"collective": algorithm.kind, "algorithm": algorithm.name, "error": None}
+    try:
+        whole = Collective(algorithm.kind, ranks, root if algorithm.kind.rooted else None)
+        schedule = algorithm.build(whole)
+    except BadInput as problem:
+        return row | {"error": str(problem)}
     verify(schedule)
-    whole = schedule.collective.cut(1)
     sent = [blocks / max(whole.inputs, whole.outputs) for blocks in blocks_sent(schedule)]
-    row = {
-        "collective": schedule.collective.name,
-        "algorithm": schedule.name,
+    return row | {
+        "ranks": ranks,
         "transfers": len(schedule),
         "messages": schedule.messages,
-        "sent by a rank, most": f"{max(sent)} S",
-        "sent by all": f"{sum(sent)} S",
+        "most_sent": str(max(sent)),
+        "all_sent": str(sum(sent)),
+        "lacks_route": _lacking(schedule, machine) if machine else None,
+        "file": str(_write(schedule, folder)) if folder else None,
     }
-    return row | ({f"on {machine.name}": _fit(schedule, machine)} if machine else {})
 
 
-def _fit(schedule: Schedule, machine: Topology) -> str:
-    """Whether the topology has all the routes, and if not, which is the first to lack."""
+def _print(rows: list[dict[str, Any]], ranks: int, machine: Topology | None) -> None:
+    table = [
+        {
+            "collective": row["collective"],
+            "algorithm": row["algorithm"],
+            "transfers": row["transfers"],
+            "messages": row["messages"],
+            "most by one rank": f"{row['most_sent']} S",
+            "by all": f"{row['all_sent']} S",
+        }
+        | ({f"on {machine.name}": _fit(row["lacks_route"])} if machine else {})
+        for row in rows
+        if not row["error"]
+    ]
+    print_table(table, numbers=frozenset({"transfers", "messages"}))
+    print_plain(f"\nSent over {ranks} ranks. S is what a rank gives or gets, whichever is more.")
+    for row in rows:
+        if row["error"]:
+            print_plain(f"left out: {row['algorithm']} {row['collective']}: {row['error']}")
+        elif row["file"]:
+            print_plain(f"wrote {shown(row['file'])}")
+
+
+def _fit(lacks_route: str | None) -> str:
+    return f"no route for {lacks_route}" if lacks_route else "fits"
+
+
+def _lacking(schedule: Schedule, machine: Topology) -> str | None:
+    """The first transfer for which the topology has no route, if there is one."""
     try:
         verify(schedule, machine)
     except WrongSchedule as wrong:
-        return f"no route for {wrong.finding.transfer}"
-    return "yes"
+        return wrong.finding.transfer
+    return None
 
 
-def _write(schedules: list[Schedule], folder: Path) -> None:
+def _write(schedule: Schedule, folder: Path) -> Path:
+    name = f"{schedule.name} {schedule.collective.name} {schedule.collective.ranks}"
+    path = folder / f"{name.lower().replace(' ', '-')}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise BadInput(f"{folder} cannot be made: {problem.strerror}") from None
-    for schedule in schedules:
-        name = f"{schedule.name} {schedule.collective.name} {schedule.collective.ranks}"
-        path = folder / f"{name.lower().replace(' ', '-')}.json"
-        save(schedule, path)
-        print_plain(f"wrote {path}")
+    save(schedule, path)
+    return path

@@ -17,6 +17,11 @@ def print_plain(text: str) -> None:
     screen.print(text, markup=False)
 
 
+def shown(text: object) -> str:
+    """Text from outside, without what could write on the terminal."""
+    return "".join(c if c.isprintable() else " " for c in str(text))
+
+
 def print_json(data: Any) -> None:
     print_plain(msgspec.json.format(msgspec.json.encode(data)).decode())
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from weft.cli.printing import print_json, print_plain, working
+from weft.cli.printing import print_json, print_plain, shown, working
 from weft.errors import WrongSchedule
 from weft.formats.files import read_schedule
 from weft.schedule.explain import story
@@ -21,20 +22,21 @@ from weft.topology.zoo import find_topology
 File = Annotated[Path, typer.Argument(help="A schedule, as weft JSON or text.", show_default=False)]
 Routes = Annotated[
     str | None,
-    typer.Option(
-        "--topology", "-t", help="Check the routes too, on ring:8, torus:4x4, a file, ..."
-    ),
+    typer.Option("--topology", "-t", help="Check the routes too: ring:8, torus:4x4, a file, ..."),
 ]
 At = Annotated[str | None, typer.Option(help="Show all that is written to a slot, as in 3.out1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def verify(file: File, topology: Routes = None, at: At = None, json: Json = False) -> int:
-    """Prove that a schedule does what it says."""
-    with working(f"verifying {file}"):
-        machine = find_topology(topology) if topology else None
+    """Prove that a schedule does what it says; exit code 1 if it does not.
+
+    weft verify ring.json --topology ring:8
+    """
+    with working(f"verifying {shown(file)}"):
+        machine = find_topology(topology) if topology is not None else None
         schedule = read_schedule(file)
-        place = parse_place(schedule, at) if at else None
+        place = parse_place(schedule, at) if at is not None else None
         finding = None
         try:
             prove(schedule, machine)
@@ -44,21 +46,19 @@ def verify(file: File, topology: Routes = None, at: At = None, json: Json = Fals
     if json:
         print_json(_data(schedule, finding, stories))
     else:
-        print_plain(_text(schedule, finding, file))
+        command = shlex.join(["weft", "verify", str(file)])
+        print_plain(_text(schedule, finding, shown(command)))
         for mode, writes in stories.items():
             print_plain(f"\nWhat is written to {at}, {mode} (the last {MOST_WRITES} at most):")
             print_plain("\n".join(f"  {write}" for write in writes) or "  nothing")
     return 1 if finding else 0
 
 
-def _text(schedule: Schedule, finding: Finding | None, file: Path) -> str:
+def _text(schedule: Schedule, finding: Finding | None, command: str) -> str:
     if finding:
-        return f"WRONG  {finding.explain(str(file))}"
+        return f"WRONG  {finding.explain(command)}"
     claims = " and ".join(mode.name for mode in modes(schedule))
-    return (
-        f"ok     {schedule.name}, {schedule.collective!r}: {len(schedule)} transfers in "
-        f"{schedule.messages} messages, {claims}"
-    )
+    return f"ok     {schedule.name}, {schedule.collective!r}: {schedule.size_text}, {claims}"
 
 
 def _data(
@@ -88,6 +88,7 @@ def _finding_data(finding: Finding) -> dict[str, Any]:
         "transfer": finding.number,
         "text": finding.transfer,
         "place": finding.place,
+        "start": _held_data(finding.start),
         "got": _held_data(finding.got),
         "want": _held_data(finding.want),
         "history": [_write_data(write) for write in finding.history],

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
+import shlex
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from weft.errors import BadInput
+from weft.errors import BadInput, WrongSchedule
 from weft.formats.weft_json import (
     schedule_from_json,
     schedule_to_json,
@@ -21,7 +23,7 @@ from weft.schedule.text import parse_text
 from weft.schedule.verify import verify
 from weft.topology.topology import Topology
 
-MOST_BYTES = 1 << 29  # of a file, after decompression
+MOST_BYTES = 1 << 28  # of a file, after decompression
 GZIP = b"\x1f\x8b"
 
 Noun = TypeVar("Noun", Schedule, Topology)
@@ -30,24 +32,32 @@ Noun = TypeVar("Noun", Schedule, Topology)
 def load(path: str | Path, topology: Topology | None = None) -> Schedule:
     """Return the schedule in a file, proved correct; with a topology, its routes count too."""
     schedule = read_schedule(path)
-    verify(schedule, topology)
+    try:
+        verify(schedule, topology)
+    except WrongSchedule as wrong:
+        raise WrongSchedule(wrong.finding, shlex.quote(str(path))) from None
     return schedule
 
 
 def save(noun: Schedule | Topology, path: str | Path) -> None:
     """Write weft JSON, all of it or nothing; a name that ends in .gz is compressed."""
     content = schedule_to_json(noun) if isinstance(noun, Schedule) else topology_to_json(noun)
-    target = Path(path)
-    if not target.name:
-        raise BadInput(f"{path!s:.40} is no name of a file: give one, as in ring.json")
+    try:
+        target = Path(os.path.realpath(path))
+        _write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise BadInput(f"{path} cannot be written: {reason}") from None
+
+
+def _write(target: Path, content: bytes) -> None:
+    if target.exists() and not target.is_file():  # a device, say
+        target.write_bytes(content)
+        return
     unfinished = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        unfinished.write_bytes(
-            gzip.compress(content, mtime=0) if target.suffix == ".gz" else content
-        )
+        unfinished.write_bytes(content)
         unfinished.replace(target)
-    except OSError as problem:
-        raise BadInput(f"{path} cannot be written: {problem.strerror}") from None
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -62,7 +72,8 @@ def read_schedule(path: str | Path) -> Schedule:
 
 
 def _schedule(content: bytes) -> Schedule:
-    if content.lstrip().startswith(b"{"):
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if content[:100].lstrip().startswith((b"{", b"[")):
         return schedule_from_json(content)
     try:
         return parse_text(content.decode())
@@ -95,7 +106,9 @@ def _unpacked(content: bytes) -> bytes:
     try:
         unpacked = unpacker.decompress(content, MOST_BYTES + 1)
     except zlib.error as problem:
-        raise BadInput(f"is not sound gzip data ({problem}): write or copy it again") from None
+        raise BadInput(f"is not valid gzip data ({problem}): write or copy it again") from None
     if not unpacker.eof and len(unpacked) <= MOST_BYTES:
         raise BadInput("ends in the middle of its compressed data: write or copy it again")
+    if unpacker.unused_data:
+        raise BadInput("has something behind its compressed data: keep one file in it")
     return unpacked

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct, field
 
-from weft.checks import Fields, Natural
+from weft.checks import Fields, Natural, require_range
 from weft.collective import WHOLE, Collective, Table
 from weft.errors import BadInput
 from weft.schedule.schedule import COLUMNS, NONE, TRANSFER, Schedule
@@ -131,9 +131,8 @@ def schedule_from_json(content: bytes) -> Schedule:
 
 def schedule_to_json(schedule: Schedule) -> bytes:
     c, t = schedule.collective, schedule.transfers
-    weights = (
-        WHOLE if c.weights == WHOLE else c.weights
-    )  # A default is left out if it is that very one.
+    # msgspec leaves a default out only if it is the same object.
+    weights = WHOLE if c.weights == WHOLE else c.weights
     columns = {
         name: t[name].tolist()
         for name in COLUMNS
@@ -182,11 +181,14 @@ class _Head(Struct):
     version: int
 
 
+MOST_VALUES = 1 << 24  # in a file; each may take a hundred bytes while it is read
+
 _Noun = TypeVar("_Noun", ScheduleFile, TopologyFile)
 
 
 def _decode(content: bytes, kind: type[_Noun]) -> _Noun:
     wanted = kind.__struct_config__.tag
+    require_range("the number of values", content.count(b","), 0, MOST_VALUES)
     try:
         head = msgspec.json.decode(content, type=_Head)
         if head.format != wanted:
@@ -197,7 +199,7 @@ def _decode(content: bytes, kind: type[_Noun]) -> _Noun:
             )
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, RecursionError) as problem:
-        raise BadInput(f"no sound {wanted} file: {problem}") from None
+        raise BadInput(f"not a valid {wanted} file: {problem}") from None
 
 
 def _encode(file: ScheduleFile | TopologyFile) -> bytes:

@@ -29,6 +29,7 @@ def explain(schedule: Schedule, mode: Mode, found: _native.Finding) -> Finding:
         number=number,
         transfer=None if number is None else transfer_text(collective, transfers[number]),
         place=place_text(collective, *place),
+        start=_start(schedule, mode, place),
         got=got,
         want=want,
         history=tuple(history),
@@ -49,6 +50,15 @@ def story(
         )
         for number, piece, counts in writes
     ]
+
+
+def _start(schedule: Schedule, mode: Mode, place: Place) -> Held | None:
+    """What a slot holds before all transfers, if anything."""
+    aliases = {(rank, slot): (rank, of) for rank, slot, of in mode.aliases.tolist()}
+    rank, slot = aliases.get(place, place)
+    initial = schedule.collective.initial
+    rows = initial[(initial["rank"] == rank) & (initial["slot"] == slot)]
+    return _held(schedule, int(rows["piece"][0]), [(rank, 1)]) if len(rows) else None
 
 
 def _origin(schedule: Schedule, mode: Mode, history: list[Write]) -> list[Write]:

@@ -15,13 +15,13 @@ MOST_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A piece, by its name, and how often each rank has contributed to it."""
+    """A piece, by its name, and how often each rank has contributed to it, where that matters."""
 
     piece: str
     ranks: Counter[int]
 
     def __str__(self) -> str:
-        return f"{self.piece} from {ranks_in_words(self.ranks)}"
+        return f"{self.piece} from {ranks_in_words(self.ranks)}" if self.ranks else self.piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class Finding:
     promise: str
     number: int | None
     transfer: str | None
-    place: str
+    place: str  # of no slot at all, if the rule is that it exists
+    start: Held | None  # what the slot held before all transfers
     got: Held | None
     want: Held | None
     history: tuple[Write, ...]  # all that was written to the slot
@@ -63,11 +64,8 @@ class Finding:
     def surplus(self) -> Counter[int]:
         return _counts(self.got) - _counts(self.want)
 
-    def __str__(self) -> str:
-        return self.explain("SCHEDULE")
-
-    def explain(self, file: str) -> str:
-        """Say it in full; `file` goes into the command that shows more."""
+    def explain(self, command: str) -> str:
+        """Say it in full; `command` is what to call for all that is written to the slot."""
         what = f"{self.place} ends wrong"
         if self.number is not None:
             what = f"transfer {self.number} is wrong: {self.transfer}"
@@ -75,16 +73,23 @@ class Finding:
             f"{what}   ({self.schedule}, {self.mode})",
             f"  rule: {self.rule}: {self.promise}",
             *self._difference(),
-            f"  what wrote {self.place}:",
-            *_indented(self.history),
-            *(["  where that came from:", *_indented(self.origin)] if self.origin else []),
-            f"  see it: weft verify {file} --at {self.place}",
         ]
+        if "exists" not in self.rule:
+            lines += [f"  what wrote {self.place}:", *self._writes()]
+            if self.origin:
+                lines += ["  where that came from:", *_indented(self.origin)]
+            lines.append(f"  see it: {command} --at {self.place}")
         return "\n".join(lines)
+
+    def _writes(self) -> list[str]:
+        start = [f"    at the start it holds {self.start}"] if self.start else []
+        return [*start, *_indented(self.history)] or ["    nothing"]
 
     def _difference(self) -> list[str]:
         if self.want is None:
             return []
+        if self.number is not None:
+            return [f"  got: {self.got}", f"  wanted: {self.want}"]
         lines = [f"  holds: {self.got or 'nothing'}", f"  should hold: {self.want}"]
         if self.got and self.got.piece == self.want.piece:
             lines.append(f"  missing: {ranks_in_words(self.missing)}")
@@ -93,8 +98,7 @@ class Finding:
 
 
 def _indented(writes: tuple[Write, ...]) -> list[str]:
-    lines = shortened([str(write) for write in writes], MOST_LINES)
-    return [f"    {line}" for line in lines or ["nothing"]]
+    return [f"    {line}" for line in shortened([str(write) for write in writes], MOST_LINES)]
 
 
 def ranks_in_words(counts: Counter[int]) -> str:

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from weft.checks import require_name, require_range
 from weft.collective import Collective, Table
 from weft.errors import BadInput
+from weft.kinds import Ints
+from weft.units import counted
 
 COLUMNS = ("src", "dst", "src_slot", "dst_slot", "addend", "message", "route")
 TRANSFER = np.dtype([(name, "<i4") for name in COLUMNS])
@@ -50,6 +52,11 @@ class Schedule:
         require_range("scratch", self.scratch, 0)
         slots = self.slots * self.collective.ranks
         require_range("the number of slots, over all ranks,", slots, 0, MOST_SLOTS)
+        if self.transfers.dtype != TRANSFER or self.transfers.ndim != 1:
+            raise BadInput(
+                f"{self.name} has transfers of {self.transfers.dtype}: give TRANSFER rows"
+            )
+        object.__setattr__(self, "transfers", self.transfers.copy())
         self.transfers.setflags(write=False)
 
     @property
@@ -78,10 +85,12 @@ class Schedule:
     __hash__ = None  # type: ignore[assignment]  # it holds an array
 
     def __repr__(self) -> str:
-        return (
-            f"<Schedule {self.name}: {self.collective!r}, "
-            f"{len(self)} transfers in {self.messages} messages>"
-        )
+        return f"<Schedule {self.name}: {self.collective!r}, {self.size_text}>"
+
+    @property
+    def size_text(self) -> str:
+        """`12 transfers in 8 messages`."""
+        return f"{counted(len(self), 'transfer')} in {counted(self.messages, 'message')}"
 
 
 class ScheduleDraft:
@@ -114,9 +123,10 @@ class ScheduleDraft:
         """
         number: npt.ArrayLike = NONE
         if message is not None:
-            number = np.asarray(message) + self._next_message
-            self._next_message = int(np.max(number)) + 1
-        columns = np.broadcast_arrays(src, dst, src_slot, dst_slot, add, number, route)
+            number = _whole("message", message, least=0) + self._next_message
+            self._next_message = int(np.max(number, initial=self._next_message - 1)) + 1
+        given = (src, dst, src_slot, dst_slot, add, number, route)
+        columns = np.broadcast_arrays(*map(_whole, COLUMNS, given))
         table = np.empty(columns[0].size, TRANSFER)
         for name, column in zip(COLUMNS, columns, strict=True):
             table[name] = column.reshape(-1)
@@ -136,6 +146,23 @@ class ScheduleDraft:
     def schedule(self, name: str, *, in_place: bool = True, out_of_place: bool = True) -> Schedule:
         """Return what was written; it has as many scratch slots as it uses."""
         transfers = np.concatenate([np.empty(0, TRANSFER), *self._tables])
-        last = max(int(transfers[c].max(initial=0)) for c in ("src_slot", "dst_slot", "addend"))
-        scratch = max(0, last + 1 - self.collective.scratch(0))
+        scratch = scratch_used(self.collective, transfers)
         return Schedule(name, self.collective, transfers, scratch, in_place, out_of_place)
+
+
+def scratch_used(collective: Collective, transfers: Table) -> int:
+    """How many scratch slots a rank needs for these transfers."""
+    last = max(int(transfers[name].max(initial=0)) for name in ("src_slot", "dst_slot", "addend"))
+    return max(0, last + 1 - collective.scratch(0))
+
+
+def _whole(name: str, numbers: npt.ArrayLike, least: int = -(2**31)) -> Ints:
+    """The numbers of a column, if they are whole and fit it."""
+    column = np.asarray(numbers)
+    if column.size and column.dtype.kind not in "iu":
+        raise BadInput(f"{name} has the type {column.dtype}: give whole numbers")
+    if column.size and not (least <= column.min() and column.max() < 2**31):
+        raise BadInput(
+            f"{name} reaches from {column.min()} to {column.max()}: give {least} to {2**31 - 1}"
+        )
+    return column.astype(np.int64)

@@ -14,22 +14,25 @@ of place.
 
 from __future__ import annotations
 
+import io
 import re
+from array import array
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
+from weft.checks import require_range
 from weft.collective import WHOLE, Collective, Table, equal_weights
 from weft.errors import BadInput
-from weft.schedule.schedule import COLUMNS, NONE, TRANSFER, Schedule
+from weft.schedule.schedule import COLUMNS, MOST_TRANSFERS, NONE, TRANSFER, Schedule, scratch_used
 
-_HEADER = re.compile(r"(?P<name>.+):\s*(?P<collective>[a-z]+)(?P<options>(\s+\w+=\S+)*)")
 _TRANSFER = re.compile(
     r"(?P<src>\d+)\.(?P<src_slot>[a-z]+\d+)\s*->\s*(?P<dst>\d+)\.(?P<dst_slot>[a-z]+\d+)"
     r"(\s*\+\s*(?P<addend>[a-z]+\d+))?(\s+via\s+(?P<route>\d+))?"
 )
 _MODES = {"in": (True, False), "out": (False, True), "in,out": (True, True)}
+MOST_LINE = 1 << 24  # characters; weights, or the transfers of a message, may be many
 _MOST_DIGITS = 9  # fits 32 bits
 
 
@@ -50,10 +53,10 @@ def parse_place(schedule: Schedule, text: str) -> tuple[int, int]:
     """Read `3.out1` as (rank, slot) of a schedule."""
     found = re.fullmatch(r"(\d+)\.([a-z]+\d+)", text.strip())
     if not found:
-        raise BadInput(f"{text[:40]!r} is no place: write RANK.SLOT, as in 3.out1")
+        raise BadInput(f"{text[:40]!r} is not a place: write RANK.SLOT, as in 3.out1")
     rank, slot = _whole(found[1]), _slot_number(schedule.collective, found[2])
     if rank >= schedule.collective.ranks or slot >= schedule.slots:
-        raise BadInput(f"{text} is no place of {schedule!r}: take a rank and slot that it has")
+        raise BadInput(f"{text} is not a place of {schedule!r}: take a rank and slot that it has")
     return rank, slot
 
 
@@ -70,21 +73,21 @@ def format_text(schedule: Schedule) -> str:
 
 def parse_text(text: str) -> Schedule:
     """Read a schedule; the error names the line."""
-    lines = [
-        (number, line.split("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1)
-    ]
-    content = [(number, line) for number, line in lines if line]
-    if not content:
+    header: _Header | None = None
+    rows = array("i")
+    for number, line in enumerate(io.StringIO(text), 1):
+        content = line.split("#")[0].strip()
+        try:
+            require_range("the length of the line", len(line), 0, MOST_LINE)
+            if content and header is None:
+                header = _parse_header(content)
+            elif content and header:
+                _parse_line(header.collective, content, number, rows)
+        except BadInput as problem:
+            raise BadInput(f"line {number}: {problem}") from None
+    if header is None:
         raise BadInput("the text is empty: begin with a line like `mine: allreduce ranks=2`")
-    number, first = content[0]
-    try:
-        header = _parse_header(first)
-        rows: list[tuple[int, ...]] = []
-        for number, line in content[1:]:
-            rows += _parse_line(header.collective, line, number)
-        return _finish(header, rows)
-    except BadInput as problem:
-        raise BadInput(f"line {number}: {problem}") from None
+    return _finish(header, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def _options(schedule: Schedule) -> list[str]:
         options.append(f"root={c.root}")
     if c.weights != WHOLE:
         options.append("cut=" + ";".join(_cut_text(weights) for weights in c.weights))
-    if schedule.scratch != _scratch_used(c, schedule.transfers):
+    if schedule.scratch != scratch_used(c, schedule.transfers):
         options.append(f"scratch={schedule.scratch}")
     if not (schedule.in_place and schedule.out_of_place):
         options.append(f"modes={'in' if schedule.in_place else 'out'}")
@@ -114,35 +117,32 @@ def _cut_text(weights: tuple[int, ...]) -> str:
     return str(len(weights)) if set(weights) == {1} else ",".join(map(str, weights))
 
 
-def _scratch_used(collective: Collective, transfers: Table) -> int:
-    last = max(int(transfers[name].max(initial=0)) for name in ("src_slot", "dst_slot", "addend"))
-    return max(0, last + 1 - collective.scratch(0))
-
-
 def _parse_header(line: str) -> _Header:
-    found = _HEADER.fullmatch(line)
-    if not found:
+    name, colon, rest = line.rpartition(":")
+    kind, *words = rest.split() or [""]
+    pairs = [word.partition("=") for word in words]
+    options = {key: value for key, _, value in pairs}
+    if not (colon and kind and all(equals for _, equals, _ in pairs)):
         raise BadInput(
-            f"{line[:60]!r} is no header: write NAME: COLLECTIVE ranks=N, "
+            f"{line[:60]!r} is not a header: write NAME: COLLECTIVE ranks=N, "
             "as in `mine: allreduce ranks=2`"
         )
-    options = dict(option.split("=", 1) for option in found["options"].split())
+    if len(options) < len(pairs):
+        raise BadInput(f"{line[:60]!r} says one thing twice: give each option once")
     unknown = options.keys() - {"ranks", "root", "cut", "scratch", "modes"}
     if unknown:
-        raise BadInput(f"{min(unknown)}=: the options are ranks, root, cut, scratch and modes")
+        raise BadInput(f"{min(unknown)[:40]}=: the options are ranks, root, cut, scratch and modes")
     if "ranks" not in options:
         raise BadInput("ranks= is missing: say how many ranks there are, as in ranks=4")
     if options.get("modes", "in,out") not in _MODES:
         raise BadInput(
-            f"modes={options['modes']}: write modes=in or modes=out, or leave it out for both"
+            f"modes={options['modes'][:40]}: write modes=in or modes=out, or leave it out for both"
         )
     root = _whole(options["root"]) if "root" in options else None
     weights = tuple(_parse_cut(part) for part in options.get("cut", "1").split(";"))
-    collective = Collective.named(found["collective"], _whole(options["ranks"]), root, weights)
+    collective = Collective.named(kind, _whole(options["ranks"]), root, weights)
     scratch = _whole(options["scratch"]) if "scratch" in options else None
-    return _Header(
-        found["name"].strip(), collective, scratch, *_MODES[options.get("modes", "in,out")]
-    )
+    return _Header(name.strip(), collective, scratch, *_MODES[options.get("modes", "in,out")])
 
 
 def _parse_cut(text: str) -> tuple[int, ...]:
@@ -150,19 +150,20 @@ def _parse_cut(text: str) -> tuple[int, ...]:
     return equal_weights(weights[0]) if len(weights) == 1 else weights
 
 
-def _parse_line(collective: Collective, line: str, message: int) -> list[tuple[int, ...]]:
+def _parse_line(collective: Collective, line: str, number: int, rows: array[int]) -> None:
     transfers = line.split(",")
-    return [
-        _parse_transfer(collective, text.strip(), message if len(transfers) > 1 else NONE)
-        for text in transfers
-    ]
+    message = number if len(transfers) > 1 else NONE
+    for text in transfers:
+        rows.extend(_parse_transfer(collective, text.strip(), message))
+    if len(rows) > MOST_TRANSFERS * len(COLUMNS):
+        raise BadInput(f"more than {MOST_TRANSFERS} transfers: that is more than we read")
 
 
 def _parse_transfer(collective: Collective, text: str, message: int) -> tuple[int, ...]:
     found = _TRANSFER.fullmatch(text)
     if not found:
         raise BadInput(
-            f"{text[:60]!r} is no transfer: write RANK.SLOT -> RANK.SLOT, "
+            f"{text[:60]!r} is not a transfer: write RANK.SLOT -> RANK.SLOT, "
             "then + SLOT and via ROUTE if wanted"
         )
     slots = {
@@ -184,7 +185,7 @@ def _slot_number(collective: Collective, name: str) -> int:
     if kind == "tmp":
         return collective.scratch(number)
     if kind not in kinds:
-        raise BadInput(f"{name!r} is no slot: there are in, out and tmp, as in out1")
+        raise BadInput(f"{name!r} is not a slot: there are in, out and tmp, as in out1")
     place, count = kinds[kind]
     if number >= count:
         raise BadInput(f"{name} does not exist: {collective!r} has {kind}0 to {kind}{count - 1}")
@@ -193,14 +194,13 @@ def _slot_number(collective: Collective, name: str) -> int:
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise BadInput(f"{text[:40]!r} is no whole number of at most {_MOST_DIGITS} digits")
+        raise BadInput(f"{text[:40]!r} is not a whole number of at most {_MOST_DIGITS} digits")
     return int(text)
 
 
-def _finish(header: _Header, rows: list[tuple[int, ...]]) -> Schedule:
-    transfers = np.array(rows, TRANSFER)
-    used = _scratch_used(header.collective, transfers)
+def _finish(header: _Header, rows: array[int]) -> Schedule:
+    transfers = np.array(rows, np.int32).view(TRANSFER)
+    used = scratch_used(header.collective, transfers)
     scratch = used if header.scratch is None else header.scratch
-    return Schedule(
-        header.name, header.collective, transfers, scratch, header.in_place, header.out_of_place
-    )
+    modes = (header.in_place, header.out_of_place)
+    return Schedule(header.name, header.collective, transfers, scratch, *modes)

@@ -10,7 +10,7 @@ the topology lists for it; else each direct link, then the path of fewest links 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from weft.checks import Fields, Natural, require_name, require_range
 from weft.errors import BadInput
-from weft.units import rate_text, time_text
+from weft.units import counted, rate_text, time_text
 
 Pair = tuple[int, int]
 Route = tuple[int, ...]  # numbers of links
@@ -85,6 +85,8 @@ class Topology:
         for number, link in enumerate(self.links):
             _check_link(self, number, link)
         for pair, routes in self.listed_routes.items():
+            for rank in pair:
+                require_range(f"{self.name}: routes are listed for rank", rank, 0, self.ranks - 1)
             for route in routes:
                 _check_route(self, pair, route)
 
@@ -97,44 +99,51 @@ class Topology:
 
     def routes(self, src: int, dst: int) -> tuple[Route, ...]:
         """The ways from a rank to another, in the order in which transfers number them."""
+        if src == dst:
+            return ()
         if (src, dst) in self.listed_routes:
             return self.listed_routes[src, dst]
-        direct = tuple((n,) for n in self._outgoing[src] if self.links[n].target == dst)
-        if src not in self._switched:
-            self._switched[src] = self._paths_over_switches(src)
-        path = self._switched[src].get(dst)
+        direct = tuple((number,) for number in self._between.get((src, dst), ()))
+        path = self._path_over_switches(src, dst)
         return (*direct, path) if path else direct
 
     def __repr__(self) -> str:
-        switches = f", {len(self.switches)} switches" if self.switches else ""
-        return f"<Topology {self.name}: {self.ranks} ranks{switches}, {len(self.links)} links>"
+        switches = f", {counted(len(self.switches), 'switch')}" if self.switches else ""
+        links = counted(len(self.links), "link")
+        return f"<Topology {self.name}: {counted(self.ranks, 'rank')}{switches}, {links}>"
 
     @cached_property
-    def _outgoing(self) -> list[list[int]]:
-        outgoing: list[list[int]] = [[] for _ in range(self.nodes)]
+    def _between(self) -> Mapping[Pair, list[int]]:
+        """The links from a node to another."""
+        between: dict[Pair, list[int]] = defaultdict(list)
         for number, link in enumerate(self.links):
-            outgoing[link.source].append(number)
+            between[link.source, link.target].append(number)
+        return between
+
+    @cached_property
+    def _to_switches(self) -> Mapping[int, list[int]]:
+        """The links from a node to any switch."""
+        outgoing: dict[int, list[int]] = defaultdict(list)
+        for number, link in enumerate(self.links):
+            if link.target >= self.ranks:
+                outgoing[link.source].append(number)
         return outgoing
 
-    @cached_property
-    def _switched(self) -> dict[int, dict[int, Route]]:
-        return {}
-
-    def _paths_over_switches(self, src: int) -> dict[int, Route]:
-        """To each rank that switches lead to, the path of fewest links; of equals, the first."""
+    def _path_over_switches(self, src: int, dst: int) -> Route | None:
+        """The path of fewest links over at least one switch; of equals, the first."""
         paths: dict[int, Route] = {}
-        switches: deque[tuple[int, Route]] = deque([(src, ())])
-        while switches:
-            node, path = switches.popleft()
-            for number in self._outgoing[node]:
-                target = self.links[number].target
-                is_switch = target >= self.ranks
-                if target in paths or target == src or not (path or is_switch):
-                    continue
-                paths[target] = (*path, number)
-                if is_switch:
-                    switches.append((target, paths[target]))
-        return paths
+        waiting = deque([src])
+        while waiting:
+            node = waiting.popleft()
+            path = paths.get(node, ())
+            if path and (node, dst) in self._between:
+                return (*path, self._between[node, dst][0])
+            for number in self._to_switches.get(node, ()):
+                switch = self.links[number].target
+                if switch not in paths:
+                    paths[switch] = (*path, number)
+                    waiting.append(switch)
+        return None
 
 
 def both_ways(links: Iterable[Link]) -> tuple[Link, ...]:
@@ -192,5 +201,5 @@ def _check_route(t: Topology, pair: Pair, route: Route) -> None:
         raise BadInput(
             f"{what} is the links {list(route)[:9]}, which do not lead there one after another"
         )
-    if not all(0 <= node < t.ranks for node in pair) or any(node < t.ranks for node in nodes[1:-1]):
-        raise BadInput(f"{what} must start and end at ranks and pass through switches only")
+    if any(node < t.ranks for node in nodes[1:-1]):
+        raise BadInput(f"{what} passes through another rank: list ways over switches only")

@@ -81,6 +81,7 @@ def test_a_path_is_a_file(tmp_path):
         ("ring:999999999", "links is"),
         ("full:100000", "links is"),
         ("torus:0x4", "a side is 0"),
+        ("mesh:" + "x".join("1" * 70), "sides is 70: give 1 to 16"),
         ("torus:99999x99999x99999", "ranks is|links is"),
         ("hypercube:64", "dimension is 64: give 0 to 16"),
         ("./nowhere.json", "nowhere.json: cannot be read: No such file"),

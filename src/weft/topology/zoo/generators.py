@@ -18,6 +18,7 @@ from weft.units import GIGABYTE, MICROSECOND
 BANDWIDTH = 25 * GIGABYTE
 LATENCY = MICROSECOND
 MOST_LINKS = 1 << 21
+MOST_SIDES = 16
 
 
 def full(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
@@ -61,6 +62,7 @@ def hypercube(dimension: int, *, bandwidth: int = BANDWIDTH, latency: int = LATE
 
 def _grid(name: str, sides: Sequence[int], bandwidth: int, latency: int) -> Topology:
     full_name = f"{name}:{'x'.join(map(str, sides))}"
+    require_range(f"{name}: sides", len(sides), 1, MOST_SIDES)
     for side in sides:
         require_range(f"{full_name[:60]}: a side", side, 1, MOST_LINKS)
     _require_size(full_name[:60], prod(sides), 2 * len(sides) * prod(sides))
