@@ -1,6 +1,5 @@
 #include "verify/verify.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -12,33 +11,20 @@
 #include <utility>
 
 #include "bindings/module.hpp"
+#include "bindings/tables.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
 
-template <typename Row>
-using Table = nb::ndarray<const std::int32_t, nb::shape<-1, sizeof(Row) / sizeof(std::int32_t)>, nb::c_contig,
-                          nb::device::cpu>;
 using Pieces = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Counts = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-template <typename Row>
-std::span<const Row> rows(const Table<Row>& table) {
-  return {reinterpret_cast<const Row*>(table.data()), table.shape(0)};
-}
 
 Counts pairs(const std::vector<weft::Count>& counts) {
   Counts out;
   for (const weft::Count& c : counts) out.emplace_back(c.rank, c.times);
   return out;
-}
-
-// Lets Ctrl-C end a long verification.
-void check_signals() {
-  nb::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals()) throw nb::python_error();
 }
 
 using Written = std::tuple<std::int32_t, std::int32_t, Counts>;

@@ -46,9 +46,9 @@ class Replay {
       : job_(job),
         sets_(job.ranks, job.heard_is_enough ? 1 : Contributions::kMostTimes),
         memory_(size()),
-        held_(size(), {kNobody, sets_.none()}),
-        writer_(size(), kNobody),
-        only_(size(), kNobody),
+        held_(size(), {kNone, sets_.none()}),
+        writer_(size(), kNone),
+        only_(size(), kNone),
         allowed_(size(), kAbsent) {
     std::iota(memory_.begin(), memory_.end(), 0);
     for (std::int32_t rank = 0; rank < job.ranks; ++rank)
@@ -85,7 +85,7 @@ class Replay {
   }
   bool keeps_message_whole(const Transfer& t) const {
     if (continues_message(t)) return t.src == last_->src && t.dst == last_->dst && t.route == last_->route;
-    return t.message == kNobody || t.message > newest_message_;
+    return t.message == kNone || t.message > newest_message_;
   }
   bool reads_own_message(const Transfer& t) const {
     return continues_message(t) && writer_[memory(t.src, t.src_slot)] >= message_start_;
@@ -100,7 +100,7 @@ class Replay {
     newest_message_ = std::max(newest_message_, t.message);
     last_ = &t;
     Held arrived = source(t);
-    if (t.addend != kNobody)
+    if (t.addend != kNone)
       arrived.contributions = sets_.add(at(t.dst, t.addend).contributions, arrived.contributions);
     const std::size_t target = memory(t.dst, t.dst_slot);
     held_[target] = arrived;
@@ -143,7 +143,7 @@ class Replay {
   std::unordered_map<std::uint64_t, std::int32_t> routes_;
   std::deque<std::pair<std::int32_t, Held>> watched_;  // the last transfers, and what they left
   const Transfer* last_ = nullptr;                     // the transfer before
-  std::int32_t newest_message_ = kNobody;
+  std::int32_t newest_message_ = kNone;
   std::int32_t message_start_ = 0;
 };
 
@@ -178,11 +178,10 @@ constexpr std::array kChecks = {
     Check{{"target exists", "dst_slot is one of dst's slots"},
           [](const Replay& now, const Transfer& t) { return now.exists(t.dst, t.dst_slot); },
           target_of},
-    Check{{"addend exists", "addend is none, or one of dst's slots"},
-          [](const Replay& now, const Transfer& t) {
-            return t.addend == kNobody || now.exists(t.dst, t.addend);
-          },
-          addend_of},
+    Check{
+        {"addend exists", "addend is none, or one of dst's slots"},
+        [](const Replay& now, const Transfer& t) { return t.addend == kNone || now.exists(t.dst, t.addend); },
+        addend_of},
     Check{{"input is kept", "an input is written only where the collective says that it is an output too"},
           [](const Replay& now, const Transfer& t) { return now.may_write(t.dst, t.dst_slot); },
           target_of},
@@ -198,24 +197,24 @@ constexpr std::array kChecks = {
           [](const Replay& now, const Transfer& t) { return !now.reads_own_message(t); },
           source_of},
     Check{{"source is written", "src_slot holds something when it is read"},
-          [](const Replay& now, const Transfer& t) { return now.source(t).piece != kNobody; },
+          [](const Replay& now, const Transfer& t) { return now.source(t).piece != kNone; },
           source_of},
     Check{{"output fits", "an output is only ever written with the piece that it must end with"},
           [](const Replay& now, const Transfer& t) {
             const std::int32_t only = only_piece(now, t);
-            return only == kNobody || only == source_piece(now, t);
+            return only == kNone || only == source_piece(now, t);
           },
           target_of,
           source_piece,
           only_piece},
     Check{{"addend is written", "addend holds something when it is read"},
           [](const Replay& now, const Transfer& t) {
-            return t.addend == kNobody || now.at(t.dst, t.addend).piece != kNobody;
+            return t.addend == kNone || now.at(t.dst, t.addend).piece != kNone;
           },
           addend_of},
     Check{{"addend matches", "addend and source hold the same piece"},
           [](const Replay& now, const Transfer& t) {
-            return t.addend == kNobody || addend_piece(now, t) == source_piece(now, t);
+            return t.addend == kNone || addend_piece(now, t) == source_piece(now, t);
           },
           addend_of,
           addend_piece,
@@ -237,8 +236,8 @@ std::optional<Finding> broken_rule(const Replay& now, const Transfer& t, std::in
                    .transfer = number,
                    .rank = where.rank,
                    .slot = where.slot,
-                   .piece_got = check.got ? check.got(now, t) : kNobody,
-                   .piece_want = check.want ? check.want(now, t) : kNobody,
+                   .piece_got = check.got ? check.got(now, t) : kNone,
+                   .piece_want = check.want ? check.want(now, t) : kNone,
                    .got = {},
                    .want = {}};
   }
@@ -251,7 +250,7 @@ std::optional<Finding> wrong_result(Replay& now, std::span<const Content> wanted
     const Set contributions = now.wanted(want);
     if (held.piece == want.piece && held.contributions == contributions) continue;
     return Finding{static_cast<int>(kChecks.size()),
-                   kNobody,
+                   kNone,
                    want.rank,
                    want.slot,
                    held.piece,

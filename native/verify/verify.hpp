@@ -10,27 +10,14 @@
 #include <span>
 #include <vector>
 
+#include "schedule/transfer.hpp"
 #include "verify/contributions.hpp"
 
 namespace weft {
 
-// dst_slot on dst becomes src_slot on src, or addend on dst plus src_slot on src.
-struct Transfer {
-  std::int32_t src, dst;
-  std::int32_t src_slot, dst_slot;
-  std::int32_t addend;   // a slot on dst, or -1
-  std::int32_t message;  // adjacent transfers of one message travel together; -1 travels alone
-  std::int32_t route;    // which of the ways from src to dst
-};
-
 // `slot` on `rank` holds `piece`, to which the `count` ranks from `first` have contributed once each.
 struct Content {
   std::int32_t rank, slot, piece, first, count;
-};
-
-// On `rank`, `slot` is the same memory as `place`.
-struct Alias {
-  std::int32_t rank, slot, place;
 };
 
 // There are `routes` ways from src to dst.
@@ -55,8 +42,6 @@ struct Job {
   std::optional<Place> watched = {};
   void (*breathe)() = nullptr;  // called now and then; it may throw, to end the work
 };
-
-constexpr std::int32_t kNobody = -1;
 
 // What is wrong, and where.  `transfer` is -1 where a final content is wrong.
 struct Finding {

@@ -43,3 +43,53 @@ def verify(*, ranks: int, slots: int, first_scratch: int, heard_is_enough: bool,
     """
     Return the first finding or None, and what was written to the watched (rank, slot).
     """
+
+NEVER: int = 9223372036854775807
+
+LATEST: int = 2305843009213693951
+
+class TimeOverflow(OverflowError):
+    pass
+
+class Plan:
+    """A schedule, lowered for every rank."""
+
+    @property
+    def messages(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    @property
+    def parts(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    @property
+    def connections(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+class Trace:
+    """What became of a simulated run."""
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def events(self) -> int: ...
+
+    @property
+    def rank_ends(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    @property
+    def busy(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    @property
+    def failures(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    @property
+    def records(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+def lower(*, ranks: int, slots: int, first_scratch: int, empty_too: bool, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], aliases: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], elements: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Plan:
+    """
+    Lower a correct schedule; `elements` says how many each transfer moves.
+    """
+
+def simulate(plan: Plan, *, segments: int, window: int, record: bool, rates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], overheads: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], paths: Annotated[NDArray[numpy.int64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], resources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slowdowns: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], deaths: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)], deadline: int) -> Trace:
+    """
+    Run it on a machine that is only computed; the memory of the result is rows of the core.
+    """

@@ -169,7 +169,7 @@ class Code:
             case "word" if before.kind != "word" or before.text in LEAVES:
                 alike = {name for names in ALIKE if token.text in names for name in names}
                 known = alike & self._words - {token.text}
-                return ["0"] if token.text == "kNobody" else sorted(known)
+                return ["0"] if token.text == "kNone" else sorted(known)
             case "binary" | "count":
                 return OPERATORS[token.text]
         return []

@@ -1,0 +1,78 @@
+#include "simulate/simulate.hpp"
+
+#include <stdexcept>
+
+#include "bindings/module.hpp"
+#include "bindings/tables.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+weft::Plan lower(std::int32_t ranks, std::int32_t slots, std::int32_t first_scratch, bool empty_too,
+                 const Table<weft::Transfer>& transfers, const Table<weft::Alias>& aliases,
+                 const Longs& elements) {
+  if (elements.shape(0) != transfers.shape(0))
+    throw std::invalid_argument("lower: elements and transfers differ in length");
+  const weft::Listing listing{.ranks = ranks,
+                              .slots = slots,
+                              .first_scratch = first_scratch,
+                              .transfers = rows<weft::Transfer>(transfers),
+                              .aliases = rows<weft::Alias>(aliases),
+                              .elements = longs(elements),
+                              .empty_too = empty_too};
+  const nb::gil_scoped_release release;
+  return weft::lower(listing);
+}
+
+weft::Trace simulate(const weft::Plan& plan, std::int32_t segments, std::int32_t window, bool record,
+                     const Longs& rates, const LongTable<weft::Overheads>& overheads,
+                     const LongTable<weft::Path>& paths, const Longs& resources,
+                     const LongTable<weft::Slowdown>& slowdowns, const LongTable<weft::Death>& deaths,
+                     weft::Picoseconds deadline) {
+  if (paths.shape(0) != plan.connections.size() || overheads.shape(0) != 1)
+    throw std::invalid_argument("simulate: give one path per connection, and one row of overheads");
+  const weft::Machine machine{.rates = longs(rates),
+                              .overheads = rows<weft::Overheads, std::int64_t>(overheads)[0],
+                              .paths = rows<weft::Path, std::int64_t>(paths),
+                              .resources = longs(resources),
+                              .slowdowns = rows<weft::Slowdown, std::int64_t>(slowdowns),
+                              .deaths = rows<weft::Death, std::int64_t>(deaths),
+                              .deadline = deadline};
+  const weft::Settings settings{
+      .segments = segments, .window = window, .record = record, .breathe = check_signals};
+  const nb::gil_scoped_release release;
+  return weft::simulate(plan, machine, settings);
+}
+
+template <typename Owner, auto member>
+Bytes memory(nb::handle_t<Owner> self) {
+  return memory_of(nb::cast<const Owner&>(self).*member, self);
+}
+
+}  // namespace
+
+void register_simulate(nb::module_& module) {
+  module.attr("NEVER") = weft::kNever;
+  module.attr("LATEST") = weft::kLatest;
+  nb::exception<weft::TimeOverflow>(module, "TimeOverflow", PyExc_OverflowError);
+  nb::class_<weft::Plan>(module, "Plan", "A schedule, lowered for every rank.")
+      .def_prop_ro("messages", &memory<weft::Plan, &weft::Plan::messages>)
+      .def_prop_ro("parts", &memory<weft::Plan, &weft::Plan::parts>)
+      .def_prop_ro("connections", &memory<weft::Plan, &weft::Plan::connections>);
+  nb::class_<weft::Trace>(module, "Trace", "What became of a simulated run.")
+      .def_ro("end", &weft::Trace::end)
+      .def_ro("events", &weft::Trace::events)
+      .def_prop_ro("rank_ends", &memory<weft::Trace, &weft::Trace::rank_ends>)
+      .def_prop_ro("busy", &memory<weft::Trace, &weft::Trace::busy>)
+      .def_prop_ro("failures", &memory<weft::Trace, &weft::Trace::failures>)
+      .def_prop_ro("records", &memory<weft::Trace, &weft::Trace::records>);
+  module.def("lower", &lower, nb::kw_only(), "ranks"_a, "slots"_a, "first_scratch"_a, "empty_too"_a,
+             "transfers"_a.noconvert(), "aliases"_a.noconvert(), "elements"_a.noconvert(),
+             "Lower a correct schedule; `elements` says how many each transfer moves.");
+  module.def("simulate", &simulate, "plan"_a, nb::kw_only(), "segments"_a, "window"_a, "record"_a,
+             "rates"_a.noconvert(), "overheads"_a.noconvert(), "paths"_a.noconvert(),
+             "resources"_a.noconvert(), "slowdowns"_a.noconvert(), "deaths"_a.noconvert(), "deadline"_a,
+             "Run it on a machine that is only computed; the memory of the result is rows of the core.");
+}

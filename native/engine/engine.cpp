@@ -1,0 +1,200 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace weft {
+
+Engine::Engine(const Program& program, std::int32_t segments, std::int32_t window, std::vector<bool> fuse)
+    : program_(program),
+      segments_(segments),
+      fuse_(std::move(fuse)),
+      states_(program.operations.size()),
+      outgoing_(program.outgoing.size(), Outgoing{window}) {
+  fuse_.resize(program.outgoing.size());
+  start();
+}
+
+void Engine::start() {
+  failure_.reset();
+  parked_.clear();
+  touched_.clear();
+  unfinished_ = static_cast<std::int64_t>(states_.size()) * segments_;
+  for (Outgoing& o : outgoing_) o = Outgoing{o.room};
+  for (std::int32_t operation = 0; operation < std::ssize(states_); ++operation) {
+    State& state = states_[at(operation)];
+    state = State{};
+    state.lacks = static_cast<std::int32_t>(program_.needs[operation].size());
+    consider(operation);
+  }
+}
+
+bool Engine::arrived(std::int32_t operation, std::int32_t way) {
+  if (operation < 0 || operation >= std::ssize(states_)) return false;
+  const Operation& about = program_.operations[at(operation)];
+  State& state = states_[at(operation)];
+  if (about.kind != Kind::kReceive || about.way != way || state.arrived == segments_) return false;
+  if (state.arrived++ > state.next) return true;
+  if (state.lacks == 0) state.cause = kArrival;
+  consider(operation);
+  return true;
+}
+
+void Engine::ended(const Instruction& instruction) {
+  if (life_of(program_.operations[at(instruction.operation)].kind).gives_room_back)
+    credits_.push_back({What::kCredit, instruction.operation, instruction.segment, kStart, kNone});
+  end_segment(instruction.operation);
+  if (instruction.follower != kNone) end_segment(instruction.follower);
+}
+
+void Engine::give_room(std::int32_t outgoing) {
+  ++outgoing_[at(outgoing)].room;
+  if (!outgoing_[at(outgoing)].ready.empty()) touch(outgoing);
+}
+
+void Engine::poll(std::vector<Instruction>& instructions) {
+  if (failure_) return;
+  instructions.insert(instructions.end(), credits_.begin(), credits_.end());
+  credits_.clear();
+  std::ranges::sort(parked_);
+  for (std::size_t number = 0; number < parked_.size(); ++number) apply(parked_[number], instructions);
+  parked_.clear();
+  for (std::size_t number = 0; number < touched_.size(); ++number)
+    send_what_may(touched_[number], instructions);
+  touched_.clear();
+}
+
+void Engine::apply(Key key, std::vector<Instruction>& instructions) {
+  const std::int32_t cause = states_[at(key.operation)].cause;
+  instructions.push_back({What::kApply, key.operation, key.segment, cause, take_follower(key)});
+  advance(key.operation);
+}
+
+// What follows an apply is done together with it if that is all that it waits for.
+std::int32_t Engine::take_follower(Key key) {
+  const std::int32_t follower = program_.operations[at(key.operation)].follower;
+  if (follower == kNone) return kNone;
+  const Operation& about = program_.operations[at(follower)];
+  const State& state = states_[at(follower)];
+  if (state.next != key.segment || state.lacks != 1) return kNone;
+  if (about.kind == Kind::kSend) {
+    if (!fuse_[at(about.way)] || !has_room(about.way, {key.segment, follower})) return kNone;
+    --outgoing_[at(about.way)].room;
+  }
+  advance(follower);
+  return follower;
+}
+
+// Lets the next segment of an operation come to its gates.
+void Engine::advance(std::int32_t operation) {
+  State& state = states_[at(operation)];
+  if (++state.next == segments_) return;
+  state.lacks = 0;
+  state.cause = kStart;
+  for (const std::int32_t need : program_.needs[operation])
+    state.lacks += states_[at(need)].done <= state.next;
+  consider(operation);
+}
+
+// Lets the next segment of an operation through if its gates are open; room is for poll to give.
+void Engine::consider(std::int32_t operation) {
+  const State& state = states_[at(operation)];
+  const Operation& about = program_.operations[at(operation)];
+  const int open = (state.lacks == 0 ? kNeedsDone : 0) | (state.arrived > state.next ? kArrived : 0);
+  const int closed = life_of(about.kind).gates & ~open;
+  if (closed == 0) {
+    parked_.push_back({state.next, operation});
+  } else if (closed == kHasRoom) {
+    auto& ready = outgoing_[at(about.way)].ready;
+    ready.push_back({state.next, operation});
+    std::ranges::push_heap(ready, std::greater());
+    touch(about.way);
+  }
+}
+
+void Engine::end_segment(std::int32_t operation) {
+  const std::int32_t segment = states_[at(operation)].done++;
+  --unfinished_;
+  for (const std::int32_t other : program_.needed_by[operation]) {
+    State& state = states_[at(other)];
+    if (state.next != segment || --state.lacks > 0) continue;
+    state.cause = operation;
+    consider(other);
+  }
+}
+
+void Engine::touch(std::int32_t outgoing) {
+  if (std::exchange(outgoing_[at(outgoing)].touched, true)) return;
+  touched_.push_back(outgoing);
+}
+
+// The last place of a way is kept for its lowest segment that is not yet sent: so that the lowest
+// of all, which waits for nobody else's, always finds one.
+bool Engine::has_room(std::int32_t outgoing, Key key) {
+  Outgoing& o = outgoing_[at(outgoing)];
+  if (o.room != 1) return o.room > 1;
+  const auto operations = program_.sends[outgoing];
+  while (states_[at(operations[at(o.place)])].next > o.segment) {
+    if (++o.place < std::ssize(operations)) continue;
+    o.place = 0;
+    ++o.segment;
+  }
+  return key == Key{o.segment, operations[at(o.place)]};
+}
+
+void Engine::send_what_may(std::int32_t outgoing, std::vector<Instruction>& instructions) {
+  Outgoing& o = outgoing_[at(outgoing)];
+  o.touched = false;
+  while (!o.ready.empty()) {
+    const Key key = o.ready.front();
+    State& state = states_[at(key.operation)];
+    if (!has_room(outgoing, key)) {
+      state.cause = kRoom;
+      return;
+    }
+    std::ranges::pop_heap(o.ready, std::greater());
+    o.ready.pop_back();
+    --o.room;
+    instructions.push_back({What::kSend, key.operation, key.segment, state.cause, kNone});
+    advance(key.operation);
+  }
+}
+
+void Engine::peer_gone(std::int32_t peer) {
+  const auto& operations = program_.operations;
+  const auto needs_peer = [&](std::int32_t number) {
+    const Operation& o = operations[at(number)];
+    const State& state = states_[at(number)];
+    if (o.kind == Kind::kLocal) return false;
+    return o.kind == Kind::kSend ? program_.outgoing[at(o.way)].peer == peer && state.next < segments_
+                                 : program_.incoming[at(o.way)].peer == peer && state.arrived < segments_;
+  };
+  fail(Reason::kPeerGone, needs_peer);
+}
+
+void Engine::deadline() {
+  fail(Reason::kDeadline, [&](std::int32_t) { return true; });
+}
+
+// Blames the lowest unfinished segment among the operations that `concerns` names, if there are any.
+void Engine::fail(Reason reason, const std::function<bool(std::int32_t)>& concerns) {
+  if (failure_) return;
+  std::optional<Key> lowest;
+  for (std::int32_t operation = 0; operation < std::ssize(states_); ++operation) {
+    const Key key{states_[at(operation)].done, operation};
+    if (key.segment < segments_ && (!lowest || key < *lowest) && concerns(operation)) lowest = key;
+  }
+  if (!lowest) return;
+  const Operation& about = program_.operations[at(lowest->operation)];
+  const State& state = states_[at(lowest->operation)];
+  const bool receives = about.kind == Kind::kReceive;
+  const std::int32_t peer = about.kind == Kind::kLocal ? kNone
+                            : receives                 ? program_.incoming[at(about.way)].peer
+                                                       : program_.outgoing[at(about.way)].peer;
+  const bool instructed = state.next > lowest->segment;
+  const std::int32_t cause = instructed ? kStart : receives ? kArrival : kRoom;
+  failure_ = Failure{reason, lowest->operation, lowest->segment, peer, cause};
+}
+
+}  // namespace weft

@@ -1,0 +1,128 @@
+// One rank's part of a collective as a state machine: events in, instructions out.
+//
+// Rule 1: it reads no clock, no socket and no randomness; whoever drives it does.
+// Rule 2: feed it all events of a moment, then poll; the order of the events does not matter.
+// Rule 3: nothing waits but for the gates in kLives.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/program.hpp"
+
+namespace weft {
+
+enum class What : std::uint8_t { kSend, kApply, kCredit };
+
+// What a segment waits for.
+enum Gate : std::uint8_t { kNeedsDone = 1, kArrived = 2, kHasRoom = 4 };
+
+// The life of a segment: it waits until its gates are open, is instructed, and ends.
+struct Life {
+  const char* kind;
+  std::uint8_t gates;
+  What instruction;
+  const char* end;       // the event
+  bool gives_room_back;  // when it has ended, the sender hears that its room is free
+};
+
+// By Kind.
+inline constexpr std::array kLives = {
+    Life{"send", kNeedsDone | kHasRoom, What::kSend, "left", false},
+    Life{"receive", kNeedsDone | kArrived, What::kApply, "applied", true},
+    Life{"local", kNeedsDone, What::kApply, "applied", false},
+};
+
+constexpr const Life& life_of(Kind kind) { return kLives[static_cast<std::size_t>(kind)]; }
+
+// What kept a segment waiting to the last.
+enum Cause : std::int32_t { kStart = -1, kArrival = -2, kRoom = -3 };  // else an operation
+
+struct Instruction {
+  What what;
+  std::int32_t operation;
+  std::int32_t segment;
+  std::int32_t cause;
+  std::int32_t follower;  // of an apply: the operation that is done together with it, or -1
+};
+
+enum class Reason : std::uint8_t { kPeerGone, kDeadline };
+
+// Why a run ended early: what the lowest unfinished segment was waiting for.
+struct Failure {
+  Reason reason;
+  std::int32_t operation, segment;
+  std::int32_t peer;   // whom it waits for, or -1: for this rank itself
+  std::int32_t cause;  // kArrival, kRoom, or kStart where its driver has not ended it
+};
+
+class Engine {
+ public:
+  // `fuse` says which outgoing ways may be fed straight from a receive, without a stop in scratch.
+  Engine(const Program& program, std::int32_t segments, std::int32_t window, std::vector<bool> fuse = {});
+
+  void start();  // from the beginning; rooms are kept
+
+  // Events.  Each is about the first segment of an operation that it can be about.
+  bool arrived(std::int32_t operation, std::int32_t way);  // false: nothing like that is awaited there
+  void ended(const Instruction& instruction);              // a send has left, an apply has been applied
+  void credited(std::int32_t outgoing) { give_room(outgoing); }
+  void peer_gone(std::int32_t peer);
+  void deadline();
+
+  // Appends all that is to be done now.
+  void poll(std::vector<Instruction>& instructions);
+
+  bool finished() const { return unfinished_ == 0; }
+  const std::optional<Failure>& failure() const { return failure_; }
+
+ private:
+  struct State {
+    std::int32_t next = 0;     // the segment that waits at the gates
+    std::int32_t done = 0;     // segments that have ended
+    std::int32_t arrived = 0;  // segments that are here
+    std::int32_t lacks = 0;    // needs of `next` that are not done
+    std::int32_t cause = kStart;
+  };
+  struct Key {
+    std::int32_t segment, operation;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Outgoing {
+    std::int32_t room;
+    std::int32_t segment = 0;  // of the lowest that is not yet sent
+    std::int32_t place = 0;    // of its operation among those of the way
+    bool touched = false;
+    std::vector<Key> ready = {};  // a heap, the lowest on top
+  };
+
+  std::size_t at(std::int32_t number) const { return static_cast<std::size_t>(number); }
+  void give_room(std::int32_t outgoing);
+  void count_needs(std::int32_t operation);
+  void advance(std::int32_t operation);
+  void consider(std::int32_t operation);
+  void end_segment(std::int32_t operation);
+  void touch(std::int32_t outgoing);
+  bool has_room(std::int32_t outgoing, Key key);
+  void apply(Key key, std::vector<Instruction>& instructions);
+  std::int32_t take_follower(Key key);
+  void send_what_may(std::int32_t outgoing, std::vector<Instruction>& instructions);
+  void fail(Reason reason, const std::function<bool(std::int32_t)>& concerns);
+
+  const Program& program_;
+  std::int32_t segments_;
+  std::vector<bool> fuse_;
+  std::vector<State> states_;
+  std::vector<Outgoing> outgoing_;
+  std::vector<std::int32_t> touched_;  // ways to look at in the next poll
+  std::vector<Key> parked_;            // what may be applied
+  std::vector<Instruction> credits_;
+  std::int64_t unfinished_ = 0;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace weft
