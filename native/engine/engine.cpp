@@ -48,7 +48,7 @@ void Engine::ended(const Instruction& instruction) {
   if (instruction.follower != kNone) end_segment(instruction.follower);
 }
 
-void Engine::give_room(std::int32_t outgoing) {
+void Engine::credited(std::int32_t outgoing) {
   ++outgoing_[at(outgoing)].room;
   if (!outgoing_[at(outgoing)].ready.empty()) touch(outgoing);
 }

@@ -23,21 +23,18 @@ enum Gate : std::uint8_t { kNeedsDone = 1, kArrived = 2, kHasRoom = 4 };
 
 // The life of a segment: it waits until its gates are open, is instructed, and ends.
 struct Life {
-  const char* kind;
   std::uint8_t gates;
-  What instruction;
-  const char* end;       // the event
   bool gives_room_back;  // when it has ended, the sender hears that its room is free
 };
 
 // By Kind.
 inline constexpr std::array kLives = {
-    Life{"send", kNeedsDone | kHasRoom, What::kSend, "left", false},
-    Life{"receive", kNeedsDone | kArrived, What::kApply, "applied", true},
-    Life{"local", kNeedsDone, What::kApply, "applied", false},
+    Life{kNeedsDone | kHasRoom, false},  // a send is told to leave, and has left
+    Life{kNeedsDone | kArrived, true},   // a receive is told to be applied, and has been
+    Life{kNeedsDone, false},             // so is what moves within a rank
 };
 
-constexpr const Life& life_of(Kind kind) { return kLives[static_cast<std::size_t>(kind)]; }
+constexpr const Life& life_of(Kind kind) { return kLives[at(kind)]; }
 
 // What kept a segment waiting to the last.
 enum Cause : std::int32_t { kStart = -1, kArrival = -2, kRoom = -3 };  // else an operation
@@ -70,7 +67,7 @@ class Engine {
   // Events.  Each is about the first segment of an operation that it can be about.
   bool arrived(std::int32_t operation, std::int32_t way);  // false: nothing like that is awaited there
   void ended(const Instruction& instruction);              // a send has left, an apply has been applied
-  void credited(std::int32_t outgoing) { give_room(outgoing); }
+  void credited(std::int32_t outgoing);
   void peer_gone(std::int32_t peer);
   void deadline();
 
@@ -100,9 +97,6 @@ class Engine {
     std::vector<Key> ready = {};  // a heap, the lowest on top
   };
 
-  std::size_t at(std::int32_t number) const { return static_cast<std::size_t>(number); }
-  void give_room(std::int32_t outgoing);
-  void count_needs(std::int32_t operation);
   void advance(std::int32_t operation);
   void consider(std::int32_t operation);
   void end_segment(std::int32_t operation);

@@ -8,8 +8,6 @@ namespace weft {
 
 namespace {
 
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-
 std::int32_t size_of(const auto& list) { return static_cast<std::int32_t>(list.size()); }
 
 // The messages, and which operation each is on either side.
@@ -160,10 +158,8 @@ class Lowering {
   }
 
   void list_sends() {
-    std::vector<std::int32_t> ways;
-    for (const Operation& o : program_.operations) ways.push_back(o.kind == Kind::kSend ? o.way : kNone);
     Lists way_of;
-    for (const std::int32_t& way : ways) way_of.add_row({&way, way == kNone ? 0u : 1u});
+    for (const Operation& o : program_.operations) way_of.add_row({&o.way, o.kind == Kind::kSend ? 1u : 0u});
     program_.sends = way_of.turned(size_of(program_.outgoing));
   }
 
@@ -196,8 +192,7 @@ Lists Lists::turned(std::int32_t range) const {
   std::partial_sum(result.ends_.begin(), result.ends_.end(), result.ends_.begin());
   std::vector<std::int64_t> next(result.ends_.begin(), result.ends_.end() - 1);
   for (std::int32_t row = 0; row < rows(); ++row)
-    for (const std::int32_t value : (*this)[row])
-      result.values_[static_cast<std::size_t>(next[at(value)]++)] = row;
+    for (const std::int32_t value : (*this)[row]) result.values_[at(next[at(value)]++)] = row;
   return result;
 }
 

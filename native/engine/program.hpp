@@ -22,8 +22,8 @@ class Lists {
     ends_.push_back(static_cast<std::int64_t>(values_.size()));
   }
   std::span<const std::int32_t> operator[](std::int32_t row) const {
-    const std::int64_t begin = ends_[static_cast<std::size_t>(row)];
-    return {values_.data() + begin, values_.data() + ends_[static_cast<std::size_t>(row) + 1]};
+    const std::int64_t begin = ends_[at(row)];
+    return {values_.data() + begin, values_.data() + ends_[at(row) + 1]};
   }
   std::int32_t rows() const { return static_cast<std::int32_t>(ends_.size()) - 1; }
   // Each value in [0, range) becomes a row: the rows that held it.

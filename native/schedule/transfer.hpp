@@ -1,11 +1,15 @@
-// What every part of the core knows of a schedule: its rows.
+// What every part of the core knows of a schedule: its rows, and how they are counted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft {
 
 constexpr std::int32_t kNone = -1;
+
+// A number of a row, of any type, as an index.
+constexpr std::size_t at(auto number) { return static_cast<std::size_t>(number); }
 
 // dst_slot on dst becomes src_slot on src, or addend on dst plus src_slot on src.
 struct Transfer {

@@ -11,8 +11,6 @@ namespace weft {
 
 namespace {
 
-std::size_t at(auto number) { return static_cast<std::size_t>(number); }
-
 // In the order in which those of one moment are told.
 enum class About : std::uint8_t { kEnded, kArrived, kCredited, kFree, kPeerGone, kDeadline };
 
