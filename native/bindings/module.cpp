@@ -5,4 +5,5 @@
 NB_MODULE(_native, module) {
   register_verify(module);
   register_simulate(module);
+  register_transport(module);
 }

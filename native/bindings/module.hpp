@@ -4,4 +4,5 @@
 #include <nanobind/nanobind.h>
 
 void register_simulate(nanobind::module_& module);
+void register_transport(nanobind::module_& module);
 void register_verify(nanobind::module_& module);

@@ -1,5 +1,8 @@
 #include "simulate/simulate.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <optional>
 #include <stdexcept>
 
 #include "bindings/module.hpp"
@@ -12,7 +15,7 @@ namespace {
 
 weft::Plan lower(std::int32_t ranks, std::int32_t slots, std::int32_t first_scratch, bool empty_too,
                  const Table<weft::Transfer>& transfers, const Table<weft::Alias>& aliases,
-                 const Longs& elements) {
+                 const Longs& elements, std::optional<std::int32_t> rank) {
   if (elements.shape(0) != transfers.shape(0))
     throw std::invalid_argument("lower: elements and transfers differ in length");
   const weft::Listing listing{.ranks = ranks,
@@ -23,7 +26,7 @@ weft::Plan lower(std::int32_t ranks, std::int32_t slots, std::int32_t first_scra
                               .elements = longs(elements),
                               .empty_too = empty_too};
   const nb::gil_scoped_release release;
-  return weft::lower(listing);
+  return weft::lower(listing, rank.value_or(weft::kNone));
 }
 
 weft::Trace simulate(const weft::Plan& plan, std::int32_t segments, std::int32_t window, bool record,
@@ -57,7 +60,7 @@ void register_simulate(nb::module_& module) {
   module.attr("NEVER") = weft::kNever;
   module.attr("LATEST") = weft::kLatest;
   nb::exception<weft::TimeOverflow>(module, "TimeOverflow", PyExc_OverflowError);
-  nb::class_<weft::Plan>(module, "Plan", "A schedule, lowered for every rank.")
+  nb::class_<weft::Plan>(module, "Plan", "A schedule, lowered.")
       .def_prop_ro("messages", &memory<weft::Plan, &weft::Plan::messages>)
       .def_prop_ro("parts", &memory<weft::Plan, &weft::Plan::parts>)
       .def_prop_ro("connections", &memory<weft::Plan, &weft::Plan::connections>);
@@ -70,7 +73,8 @@ void register_simulate(nb::module_& module) {
       .def_prop_ro("records", &memory<weft::Trace, &weft::Trace::records>);
   module.def("lower", &lower, nb::kw_only(), "ranks"_a, "slots"_a, "first_scratch"_a, "empty_too"_a,
              "transfers"_a.noconvert(), "aliases"_a.noconvert(), "elements"_a.noconvert(),
-             "Lower a correct schedule; `elements` says how many each transfer moves.");
+             "rank"_a.none() = nb::none(),
+             "Lower a correct schedule for a rank, or for all; each transfer moves so many `elements`.");
   module.def("simulate", &simulate, "plan"_a, nb::kw_only(), "segments"_a, "window"_a, "record"_a,
              "rates"_a.noconvert(), "overheads"_a.noconvert(), "paths"_a.noconvert(),
              "resources"_a.noconvert(), "slowdowns"_a.noconvert(), "deaths"_a.noconvert(), "deadline"_a,

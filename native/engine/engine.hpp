@@ -63,6 +63,8 @@ class Engine {
   Engine(const Program& program, std::int32_t segments, std::int32_t window, std::vector<bool> fuse = {});
 
   void start();  // from the beginning; rooms are kept
+  // How many segments a way has room for; it is said before a start where others use the way too.
+  void set_room(std::int32_t outgoing, std::int32_t room) { outgoing_[at(outgoing)].room = room; }
 
   // Events.  Each is about the first segment of an operation that it can be about.
   bool arrived(std::int32_t operation, std::int32_t way);  // false: nothing like that is awaited there

@@ -19,9 +19,11 @@ from weft.collective import (
     scatter,
     scatterv,
 )
-from weft.errors import BadInput, WeftError, WrongSchedule
+from weft.errors import BadInput, Stalled, WeftError, WrongSchedule
 from weft.formats.files import load, save
 from weft.kinds import Kind
+from weft.runtime.group import Group
+from weft.runtime.launch import launch
 from weft.schedule.schedule import Schedule, ScheduleDraft
 from weft.schedule.text import format_text, parse_text
 from weft.schedule.verify import verify
@@ -38,11 +40,13 @@ __all__ = [
     "ALGORITHMS",
     "BadInput",
     "Collective",
+    "Group",
     "Kind",
     "Link",
     "Overheads",
     "Schedule",
     "ScheduleDraft",
+    "Stalled",
     "Topology",
     "WeftError",
     "WrongSchedule",
@@ -61,6 +65,7 @@ __all__ = [
     "format_text",
     "gather",
     "gatherv",
+    "launch",
     "load",
     "pairwise_alltoall",
     "parse_text",

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -52,7 +53,7 @@ class TimeOverflow(OverflowError):
     pass
 
 class Plan:
-    """A schedule, lowered for every rank."""
+    """A schedule, lowered."""
 
     @property
     def messages(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
@@ -84,12 +85,66 @@ class Trace:
     @property
     def records(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
 
-def lower(*, ranks: int, slots: int, first_scratch: int, empty_too: bool, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], aliases: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], elements: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Plan:
+def lower(*, ranks: int, slots: int, first_scratch: int, empty_too: bool, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], aliases: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], elements: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: int | None = None) -> Plan:
     """
-    Lower a correct schedule; `elements` says how many each transfer moves.
+    Lower a correct schedule for a rank, or for all; each transfer moves so many `elements`.
     """
 
 def simulate(plan: Plan, *, segments: int, window: int, record: bool, rates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], overheads: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], paths: Annotated[NDArray[numpy.int64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], resources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slowdowns: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], deaths: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)], deadline: int) -> Trace:
     """
     Run it on a machine that is only computed; the memory of the result is rows of the core.
     """
+
+class BrokenPeer(RuntimeError):
+    pass
+
+MOST_PLACES: int = 32
+
+def create_memory(ranks: int, window: int, segment_bytes: int) -> int:
+    """Return the descriptor of a new memory file."""
+
+class Group:
+    """One process's place in a group that shares memory."""
+
+    def __init__(self, descriptor: int, *, ranks: int, window: int, segment_bytes: int, rank: int) -> None: ...
+
+    def leave(self) -> None: ...
+
+class Failure:
+    """Why a call ended early."""
+
+    @property
+    def by_deadline(self) -> bool: ...
+
+    @property
+    def operation(self) -> int: ...
+
+    @property
+    def segment(self) -> int: ...
+
+    @property
+    def peer(self) -> int: ...
+
+    @property
+    def cause(self) -> int: ...
+
+class Call:
+    """One rank's part of a schedule on real memory."""
+
+    def __init__(self, group: Group, plan: Plan, *, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], slots: int, given: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]], segments: int, digest: int) -> None: ...
+
+    def start(self) -> None: ...
+
+    def progress(self) -> bool: ...
+
+    @property
+    def finished(self) -> bool: ...
+
+    def run(self, deadline: float, times: int = 1) -> bool:
+        """Start it and carry it out, so many times; False: it has failed."""
+
+    @property
+    def failure(self) -> Failure | None: ...
+
+    def transfer_of(self, operation: int) -> int:
+        """The first transfer of what an operation carries."""

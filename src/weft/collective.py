@@ -180,6 +180,13 @@ class Collective:
         _, low, high, total = self.pieces[piece].tolist()
         return range(size * low // total, size * high // total)
 
+    def piece_sizes(self, block_sizes: Sequence[int]) -> list[int]:
+        """How many elements each piece has, where the blocks have so many."""
+        return [
+            block_sizes[block] * high // total - block_sizes[block] * low // total
+            for block, low, high, total in self.pieces.tolist()
+        ]
+
     def slot_name(self, slot: int) -> str:
         """Name a slot as people write it: in0, out3, tmp1."""
         if slot < 0:

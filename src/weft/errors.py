@@ -2,7 +2,8 @@
 
 WeftError              catch this at the edge of a program
 ├── BadInput           the caller can fix it: a file, a flag, a topology that does not fit
-└── WrongSchedule      a schedule breaks a rule; carries the finding
+├── WrongSchedule      a schedule breaks a rule; carries the finding
+└── Stalled            a run cannot go on; carries who waits for what, from whom
 """
 
 from __future__ import annotations
@@ -31,3 +32,14 @@ class WrongSchedule(WeftError):
 
     def __str__(self) -> str:
         return self.finding.explain(f"weft verify {self.file or 'FILE'}")
+
+
+class Stalled(WeftError):
+    """A rank's run cannot go on: its peer has gone, or there was no news until the deadline."""
+
+    def __init__(self, message: str, *, rank: int, transfer: int, segment: int, peer: int) -> None:
+        super().__init__(message)
+        self.rank = rank
+        self.transfer = transfer  # the first of those that are not done
+        self.segment = segment  # of it
+        self.peer = peer  # whom it waits for

@@ -36,6 +36,14 @@ def modes(schedule: Schedule) -> list[Mode]:
     )
 
 
+def mode_named(schedule: Schedule, name: str) -> Mode:
+    """The mode of that name, if the schedule claims it."""
+    claimed = {mode.name: mode for mode in modes(schedule)}
+    if name not in claimed:
+        raise BadInput(f"{schedule.name} does not work {name}: it works {' and '.join(claimed)}")
+    return claimed[name]
+
+
 def replay(
     schedule: Schedule,
     mode: Mode,
@@ -56,10 +64,10 @@ def replay(
             slots=schedule.slots,
             first_scratch=collective.scratch(0),
             heard_is_enough=collective.heard_is_enough,
-            transfers=_rows(schedule.transfers[:before]),
-            initial=_rows(collective.initial),
-            final=_rows(collective.final),
-            aliases=_rows(mode.aliases),
+            transfers=table_rows(schedule.transfers[:before]),
+            initial=table_rows(collective.initial),
+            final=table_rows(collective.final),
+            aliases=table_rows(mode.aliases),
             ways=ways,
             pieces=pieces,
             watched=watched,
@@ -86,7 +94,7 @@ def ways_of(topology: Topology, schedule: Schedule) -> Rows:
     return np.array(rows, np.int32).reshape(-1, 3)
 
 
-def _rows(table: Table) -> Rows:
+def table_rows(table: Table) -> Rows:
     """A structured array of 32-bit columns as the matrix that it is."""
     width = len(table.dtype.names or ())
     return np.ascontiguousarray(table).view(np.int32).reshape(len(table), width)

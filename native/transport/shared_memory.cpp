@@ -1,0 +1,181 @@
+#include "transport/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <numeric>
+#include <string>
+#include <system_error>
+
+namespace weft {
+
+struct alignas(64) SharedMemory::Member {
+  std::atomic<std::int32_t> state;
+  std::int32_t process;
+};
+
+namespace {
+
+enum State : std::int32_t { kAbsent, kJoining, kPresent, kLeft };
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr std::int64_t kLine = 64;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+std::int64_t place_bytes(const Shape& shape) {
+  return kLine + (shape.segment_bytes + kLine - 1) / kLine * kLine;
+}
+
+std::int64_t link_bytes(const Shape& shape) {
+  return static_cast<std::int64_t>(sizeof(Returns)) + shape.window * place_bytes(shape);
+}
+
+std::int64_t file_bytes(const Shape& shape) {
+  return shape.ranks * kLine + std::int64_t{shape.ranks} * shape.ranks * link_bytes(shape);
+}
+
+// A lock that the kernel takes back when its process ends, however that happens.
+struct flock lock_of(std::int32_t rank) {
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = rank;
+  lock.l_len = 1;
+  return lock;
+}
+
+}  // namespace
+
+int SharedMemory::create(const Shape& shape) {
+  const int descriptor = memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) refuse("memory cannot be shared");
+  if (ftruncate(descriptor, file_bytes(shape)) < 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) < 0) {
+    const int problem = errno;
+    close(descriptor);
+    throw std::system_error(problem, std::generic_category(), "memory cannot be shared");
+  }
+  return descriptor;
+}
+
+SharedMemory::SharedMemory(int descriptor, const Shape& shape) : shape_(shape) {
+  struct stat about{};
+  if (fstat(descriptor, &about) < 0) refuse("the shared memory cannot be opened");
+  if (about.st_size != file_bytes(shape) || (fcntl(descriptor, F_GET_SEALS) & kSeals) != kSeals)
+    throw BrokenPeer("the descriptor is not that of a shared memory of this shape");
+  descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (descriptor_ < 0) refuse("the shared memory cannot be opened");
+  void* memory = mmap(nullptr, at(file_bytes(shape)), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (memory == MAP_FAILED) {
+    const int problem = errno;
+    close(descriptor_);
+    throw std::system_error(problem, std::generic_category(), "the shared memory cannot be mapped");
+  }
+  memory_ = static_cast<std::byte*>(memory);
+}
+
+SharedMemory::~SharedMemory() {
+  munmap(memory_, at(file_bytes(shape_)));
+  close(descriptor_);
+}
+
+SharedMemory::Member& SharedMemory::member(std::int32_t rank) const {
+  return *reinterpret_cast<Member*>(memory_ + rank * kLine);
+}
+
+void SharedMemory::join(std::int32_t rank) {
+  Member& me = member(rank);
+  std::int32_t absent = kAbsent;
+  if (!me.state.compare_exchange_strong(absent, kJoining))
+    throw BrokenPeer("rank " + std::to_string(rank) + " has been taken by another process");
+  struct flock lock = lock_of(rank);
+  if (fcntl(descriptor_, F_SETLK, &lock) < 0) refuse("the shared memory cannot be locked");
+  me.process = getpid();
+  me.state.store(kPresent, std::memory_order_release);
+}
+
+void SharedMemory::leave(std::int32_t rank) { member(rank).state.store(kLeft, std::memory_order_release); }
+
+bool SharedMemory::is_gone(std::int32_t rank) const {
+  const Member& other = member(rank);
+  const std::int32_t state = other.state.load(std::memory_order_acquire);
+  if (state != kPresent) return state == kLeft;
+  if (other.process == getpid()) return false;  // a process does not see its own locks
+  struct flock lock = lock_of(rank);
+  return fcntl(descriptor_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+}
+
+Returns* SharedMemory::returns(std::int32_t src, std::int32_t dst) const {
+  const std::int64_t link = std::int64_t{src} * shape_.ranks + dst;
+  return reinterpret_cast<Returns*>(memory_ + shape_.ranks * kLine + link * link_bytes(shape_));
+}
+
+std::byte* SharedMemory::place(std::int32_t src, std::int32_t dst, std::int32_t number) const {
+  return reinterpret_cast<std::byte*>(returns(src, dst) + 1) + number * place_bytes(shape_);
+}
+
+Outbox::Outbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst)
+    : window_(memory.shape().window), returns_(memory.returns(src, dst)) {
+  for (std::int32_t n = 0; n < window_; ++n) places_[at(n)] = memory.place(src, dst, n);
+  std::iota(order_.begin(), order_.begin() + window_, std::uint8_t{0});
+}
+
+std::byte* Outbox::reserve(std::int64_t bytes) {
+  std::byte* place = next_place();
+  return bytes <= kMostSmallBytes ? reinterpret_cast<Announcement*>(place)->small : place + kLine;
+}
+
+void Outbox::announce(std::uint32_t call, std::uint32_t plan, std::int32_t operation) {
+  auto* next = reinterpret_cast<Announcement*>(next_place());
+  next->call = call;
+  next->plan = plan;
+  next->operation = operation;
+  taken_ |= 1u << order_[announced_ % at(window_)];
+  ++out_;
+  next->turn.store(++announced_, std::memory_order_release);
+}
+
+std::int32_t Outbox::collect() {
+  const std::uint64_t count = returns_->count.load(std::memory_order_acquire);
+  const std::uint64_t news = count - returned_;
+  if (news == 0) return 0;
+  if (news > at(out_)) throw BrokenPeer("gave back more than it was sent");
+  for (; returned_ != count; ++returned_, --out_) {
+    const std::uint8_t place = returns_->places[returned_ % at(window_)];
+    if (place >= window_ || !(taken_ >> place & 1)) throw BrokenPeer("gave back what it was not sent");
+    taken_ &= ~(1u << place);
+    order_[returned_ % at(window_)] = place;
+  }
+  return static_cast<std::int32_t>(news);
+}
+
+Inbox::Inbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst)
+    : window_(memory.shape().window), returns_(memory.returns(src, dst)) {
+  for (std::int32_t n = 0; n < window_; ++n) places_[at(n)] = memory.place(src, dst, n);
+  std::iota(order_.begin(), order_.begin() + window_, std::uint8_t{0});
+}
+
+std::int32_t Inbox::take() {
+  ++out_;
+  return order_[arrived_++ % at(window_)];
+}
+
+const std::byte* Inbox::content(std::int32_t place, std::int64_t bytes) const {
+  const std::byte* start = places_[at(place)];
+  return bytes <= kMostSmallBytes ? reinterpret_cast<const Announcement*>(start)->small : start + kLine;
+}
+
+void Inbox::give_back(std::int32_t place) {
+  const auto number = static_cast<std::uint8_t>(place);
+  returns_->places[returned_ % at(window_)] = number;
+  order_[returned_ % at(window_)] = number;
+  --out_;
+  returns_->count.store(++returned_, std::memory_order_release);
+}
+
+}  // namespace weft

@@ -1,0 +1,123 @@
+// Memory that the processes of a group on one host share: who is there, and a link for each ordered pair.
+//
+// A link is `window` places for a segment.  The sender fills places in the order in which they became
+// free, which both sides know, and publishes each by its turn; the receiver gives them back in any order.
+//
+// Rule 1: every word is written by one side only, and published by an atomic store.
+// Rule 2: what the other side wrote is checked before it is used: that may be another program, or a broken
+// one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "schedule/transfer.hpp"
+
+namespace weft {
+
+constexpr std::int32_t kMostPlaces = 32;      // of a link
+constexpr std::int64_t kMostSmallBytes = 40;  // of a segment that travels beside its announcement
+
+struct alignas(64) Announcement {
+  std::atomic<std::uint64_t> turn;  // announcements on this link so far, this one included
+  std::uint32_t call;               // of the group, in which it was made
+  std::uint32_t plan;               // a digest of what is being run
+  std::int32_t operation;           // of the receiver
+  alignas(8) std::byte small[kMostSmallBytes];
+};
+static_assert(sizeof(Announcement) == 64);
+
+struct alignas(64) Returns {
+  std::atomic<std::uint64_t> count;
+  std::array<std::uint8_t, kMostPlaces> places;  // of return number n, at n % window
+};
+
+struct Shape {
+  std::int32_t ranks, window;
+  std::int64_t segment_bytes;  // the most of one segment
+};
+
+struct BrokenPeer : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+class SharedMemory {
+ public:
+  // A new memory file; all who are given its descriptor can open it.
+  static int create(const Shape& shape);
+
+  // Maps the file behind a descriptor of which it makes a copy; throws std::system_error or BrokenPeer.
+  SharedMemory(int descriptor, const Shape& shape);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  const Shape& shape() const { return shape_; }
+
+  void join(std::int32_t rank);           // refuses a rank that has been taken
+  void leave(std::int32_t rank);          // of its own will
+  bool is_gone(std::int32_t rank) const;  // left or dead
+
+  std::byte* place(std::int32_t src, std::int32_t dst, std::int32_t number) const;
+  Returns* returns(std::int32_t src, std::int32_t dst) const;
+
+ private:
+  struct Member;
+  Member& member(std::int32_t rank) const;
+
+  Shape shape_;
+  int descriptor_;
+  std::byte* memory_;
+};
+
+// The sender's end of a link.
+class Outbox {
+ public:
+  Outbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst);
+
+  std::int32_t free() const { return window_ - out_; }
+  // Where the content of the next segment goes; there must be a free place.
+  std::byte* reserve(std::int64_t bytes);
+  void announce(std::uint32_t call, std::uint32_t plan, std::int32_t operation);
+  // How many places have come back since the last time.
+  std::int32_t collect();
+
+ private:
+  std::byte* next_place() const { return places_[order_[announced_ % at(window_)]]; }
+
+  std::int32_t window_, out_ = 0;
+  std::uint64_t announced_ = 0, returned_ = 0;
+  Returns* returns_;
+  std::array<std::byte*, kMostPlaces> places_{};
+  std::array<std::uint8_t, kMostPlaces> order_{};  // in which they are filled, at n % window
+  std::uint32_t taken_ = 0;                        // a bit for each place that is not free
+};
+
+// The receiver's end of a link.
+class Inbox {
+ public:
+  Inbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst);
+
+  // The next that has arrived, or null.
+  const Announcement* peek() const {
+    if (out_ == window_) return nullptr;
+    const auto* next = reinterpret_cast<const Announcement*>(places_[order_[arrived_ % at(window_)]]);
+    return next->turn.load(std::memory_order_acquire) == arrived_ + 1 ? next : nullptr;
+  }
+  std::int32_t take();  // what peek showed; returns its place
+  const std::byte* content(std::int32_t place, std::int64_t bytes) const;
+  void give_back(std::int32_t place);
+
+ private:
+  std::int32_t window_, out_ = 0;
+  std::uint64_t arrived_ = 0, returned_ = 0;
+  Returns* returns_;
+  std::array<std::byte*, kMostPlaces> places_{};
+  std::array<std::uint8_t, kMostPlaces> order_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,1 @@
+"""Run schedules between real processes."""
