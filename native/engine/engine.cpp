@@ -22,11 +22,11 @@ void Engine::start() {
   touched_.clear();
   unfinished_ = static_cast<std::int64_t>(states_.size()) * segments_;
   for (Outgoing& o : outgoing_) o = Outgoing{o.room};
-  for (std::int32_t operation = 0; operation < std::ssize(states_); ++operation) {
-    State& state = states_[at(operation)];
-    state = State{};
-    state.lacks = static_cast<std::int32_t>(program_.needs[operation].size());
-    consider(operation);
+  for (std::int32_t number = 0; number < std::ssize(states_); ++number) {
+    const Life& life = life_of(program_.operations[at(number)].kind);
+    const auto needs = static_cast<std::int32_t>(program_.needs[number].size());
+    states_[at(number)] = State{.lacks = needs + life.arrivals};
+    if (states_[at(number)].lacks == 0) pass(number);
   }
 }
 
@@ -35,9 +35,10 @@ bool Engine::arrived(std::int32_t operation, std::int32_t way) {
   const Operation& about = program_.operations[at(operation)];
   State& state = states_[at(operation)];
   if (about.kind != Kind::kReceive || about.way != way || state.arrived == segments_) return false;
-  if (state.arrived++ > state.next) return true;
-  if (state.lacks == 0) state.cause = kArrival;
-  consider(operation);
+  if (state.arrived++ == state.next && --state.lacks == 0) {
+    state.cause = kArrival;
+    pass(operation);
+  }
   return true;
 }
 
@@ -57,7 +58,7 @@ void Engine::poll(std::vector<Instruction>& instructions) {
   if (failure_) return;
   instructions.insert(instructions.end(), credits_.begin(), credits_.end());
   credits_.clear();
-  std::ranges::sort(parked_);
+  if (parked_.size() > 1) std::ranges::sort(parked_);
   for (std::size_t number = 0; number < parked_.size(); ++number) apply(parked_[number], instructions);
   parked_.clear();
   for (std::size_t number = 0; number < touched_.size(); ++number)
@@ -86,31 +87,29 @@ std::int32_t Engine::take_follower(Key key) {
   return follower;
 }
 
-// Lets the next segment of an operation come to its gates.
+// Lets the next segment of an operation begin to wait.
 void Engine::advance(std::int32_t operation) {
   State& state = states_[at(operation)];
   if (++state.next == segments_) return;
-  state.lacks = 0;
+  state.lacks = state.arrived > state.next ? 0 : life_of(program_.operations[at(operation)].kind).arrivals;
   state.cause = kStart;
   for (const std::int32_t need : program_.needs[operation])
     state.lacks += states_[at(need)].done <= state.next;
-  consider(operation);
+  if (state.lacks == 0) pass(operation);
 }
 
-// Lets the next segment of an operation through if its gates are open; room is for poll to give.
-void Engine::consider(std::int32_t operation) {
-  const State& state = states_[at(operation)];
+// A segment has waited for all but room.
+void Engine::pass(std::int32_t operation) {
+  const Key key{states_[at(operation)].next, operation};
   const Operation& about = program_.operations[at(operation)];
-  const int open = (state.lacks == 0 ? kNeedsDone : 0) | (state.arrived > state.next ? kArrived : 0);
-  const int closed = life_of(about.kind).gates & ~open;
-  if (closed == 0) {
-    parked_.push_back({state.next, operation});
-  } else if (closed == kHasRoom) {
-    auto& ready = outgoing_[at(about.way)].ready;
-    ready.push_back({state.next, operation});
-    std::ranges::push_heap(ready, std::greater());
-    touch(about.way);
+  if (!life_of(about.kind).takes_room) {
+    parked_.push_back(key);
+    return;
   }
+  auto& ready = outgoing_[at(about.way)].ready;
+  ready.push_back(key);
+  if (ready.size() > 1) std::ranges::push_heap(ready, std::greater());
+  touch(about.way);
 }
 
 void Engine::end_segment(std::int32_t operation) {
@@ -120,7 +119,7 @@ void Engine::end_segment(std::int32_t operation) {
     State& state = states_[at(other)];
     if (state.next != segment || --state.lacks > 0) continue;
     state.cause = operation;
-    consider(other);
+    pass(other);
   }
 }
 
@@ -153,7 +152,7 @@ void Engine::send_what_may(std::int32_t outgoing, std::vector<Instruction>& inst
       state.cause = kRoom;
       return;
     }
-    std::ranges::pop_heap(o.ready, std::greater());
+    if (o.ready.size() > 1) std::ranges::pop_heap(o.ready, std::greater());
     o.ready.pop_back();
     --o.room;
     instructions.push_back({What::kSend, key.operation, key.segment, state.cause, kNone});

@@ -2,7 +2,7 @@
 //
 // Rule 1: it reads no clock, no socket and no randomness; whoever drives it does.
 // Rule 2: feed it all events of a moment, then poll; the order of the events does not matter.
-// Rule 3: nothing waits but for the gates in kLives.
+// Rule 3: a segment waits for nothing but its needs, its arrival and room, as kLives says.
 #pragma once
 
 #include <array>
@@ -18,20 +18,18 @@ namespace weft {
 
 enum class What : std::uint8_t { kSend, kApply, kCredit };
 
-// What a segment waits for.
-enum Gate : std::uint8_t { kNeedsDone = 1, kArrived = 2, kHasRoom = 4 };
-
-// The life of a segment: it waits until its gates are open, is instructed, and ends.
+// The life of a segment: it waits until all that it needs is there, is instructed, and ends.
 struct Life {
-  std::uint8_t gates;
-  bool gives_room_back;  // when it has ended, the sender hears that its room is free
+  std::int32_t arrivals;  // it waits for, besides its needs on this rank
+  bool takes_room;        // of its way; then poll gives it, to the lowest first
+  bool gives_room_back;   // when it has ended, the sender hears that its room is free
 };
 
 // By Kind.
 inline constexpr std::array kLives = {
-    Life{kNeedsDone | kHasRoom, false},  // a send is told to leave, and has left
-    Life{kNeedsDone | kArrived, true},   // a receive is told to be applied, and has been
-    Life{kNeedsDone, false},             // so is what moves within a rank
+    Life{0, true, false},   // a send is told to leave, and has left
+    Life{1, false, true},   // a receive is told to be applied, and has been
+    Life{0, false, false},  // so is what moves within a rank
 };
 
 constexpr const Life& life_of(Kind kind) { return kLives[at(kind)]; }
@@ -81,10 +79,10 @@ class Engine {
 
  private:
   struct State {
-    std::int32_t next = 0;     // the segment that waits at the gates
+    std::int32_t next = 0;     // the segment that waits
     std::int32_t done = 0;     // segments that have ended
     std::int32_t arrived = 0;  // segments that are here
-    std::int32_t lacks = 0;    // needs of `next` that are not done
+    std::int32_t lacks = 0;    // what `next` still waits for, but for room
     std::int32_t cause = kStart;
   };
   struct Key {
@@ -100,7 +98,7 @@ class Engine {
   };
 
   void advance(std::int32_t operation);
-  void consider(std::int32_t operation);
+  void pass(std::int32_t operation);
   void end_segment(std::int32_t operation);
   void touch(std::int32_t outgoing);
   bool has_room(std::int32_t outgoing, Key key);
