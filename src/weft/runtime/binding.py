@@ -58,7 +58,8 @@ class Binding:
             return [max(map(len, self.buffers), default=0)] * blocks
         if len(self.sizes) != blocks or min(self.sizes, default=0) < 0:
             raise BadInput(
-                f"sizes are {[*self.sizes][:9]}: give one for each of the {counted(blocks, 'block')}"
+                f"sizes are {[*self.sizes][:9]}: "
+                f"give one for each of the {counted(blocks, 'block')}"
             )
         return [*self.sizes]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -61,7 +62,7 @@ class Group:
     def join(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Take the place that `weft.launch` has given to this process."""
         values = [environment.get(name, "") for name in (MEMORY, RANK, RANKS)]
-        if not all(value.isascii() and value.isdigit() and len(value) <= 9 for value in values):
+        if not all(re.fullmatch("[0-9]{1,9}", value) for value in values):
             raise BadInput(
                 f"{MEMORY}, {RANK} and {RANKS} do not say which rank this is: "
                 "start the program with weft.launch"
