@@ -128,12 +128,10 @@ double step_engines(std::int32_t ranks, std::int64_t times) {
           const weft::Message& message = plan.messages[weft::at(about.message)];
           const weft::Connection& way = plan.connections[weft::at(message.connection)];
           busy = true;
-          if (i.what == weft::What::kCredit) {
-            engines[weft::at(way.src)].credited(way.outgoing);
-            continue;
-          }
-          if (i.what == weft::What::kSend)
+          if (about.kind == weft::Kind::kSend)
             engines[weft::at(way.dst)].arrived(about.counterpart, way.incoming);
+          else
+            engines[weft::at(way.src)].credited(way.outgoing);
           engine.ended(i);
         }
       }

@@ -39,17 +39,48 @@ std::chrono::nanoseconds nanoseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
+// A call, and how long it waits for news, in seconds.
+struct Prepared {
+  weft::Call call;
+  std::chrono::nanoseconds deadline;
+};
+
 // A short one ends before the lock of the interpreter could be handed to anybody.
-bool run(weft::Call& call, double deadline, std::int64_t times) {
+bool run(Prepared& prepared, std::int64_t times) {
   constexpr std::int32_t kSpins = 50;
-  call.start();
-  if (times == 1 && call.spin(kSpins)) return true;
+  weft::Call& call = prepared.call;
+  call.start(times);
+  for (std::int32_t spin = 0; times == 1 && call.running() && spin < kSpins; ++spin) call.progress();
+  if (!call.running()) return true;
   const nb::gil_scoped_release release;
-  while (call.wait(nanoseconds(deadline), check_signals)) {
-    if (--times == 0) return true;
-    call.start();
+  return call.wait(prepared.deadline, check_signals);
+}
+
+std::int64_t times_in(nb::handle call, PyObject* arguments, PyObject* keywords) {
+  PyObject* times = PyObject_Call(nb::object(call.attr("times")).ptr(), arguments, keywords);
+  if (times == nullptr) nb::raise_python_error();
+  return nb::cast<std::int64_t>(nb::steal(times));
+}
+
+// What `call(times)` does; a method `__call__` would be looked up first, which takes longer than a small
+// collective.  What goes wrong is told to a method of the caller's class, which raises it.
+PyObject* run_from_python(PyObject* self, PyObject* arguments, PyObject* keywords) noexcept {
+  const nb::handle call(self);
+  try {
+    try {
+      const bool once = PyTuple_Size(arguments) == 0 && keywords == nullptr;
+      const auto times = once ? 1 : times_in(call, arguments, keywords);
+      if (!run(*nb::inst_ptr<Prepared>(call), times)) call.attr("stalled")();
+    } catch (const std::invalid_argument& problem) {
+      call.attr("refused")(problem.what());
+    } catch (const weft::BrokenPeer& problem) {
+      call.attr("refused")(problem.what());
+    }
+  } catch (nb::python_error& error) {
+    error.restore();
+    return nullptr;
   }
-  return false;
+  Py_RETURN_NONE;
 }
 
 }  // namespace
@@ -77,24 +108,25 @@ void register_transport(nb::module_& module) {
       .def_ro("segment", &weft::Failure::segment)
       .def_ro("peer", &weft::Failure::peer)
       .def_ro("cause", &weft::Failure::cause);
-  nb::class_<weft::Call>(module, "Call", "One rank's part of a schedule on real memory.")
+  static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&run_from_python)}, {0, nullptr}};
+  nb::class_<Prepared>(module, "Call", nb::type_slots(slots), "One rank's part of a schedule on real memory.")
       .def(
           "__init__",
-          [](weft::Call* self, weft::Group& group, const weft::Plan& plan,
+          [](Prepared* self, weft::Group& group, const weft::Plan& plan,
              const Table<weft::Transfer>& transfers, std::int32_t slots, const LongTable<SlotRow>& given,
-             const std::vector<Floats>& buffers, std::int32_t segments, std::uint32_t digest) {
+             const std::vector<Floats>& buffers, std::int32_t segments, std::uint32_t digest,
+             double deadline) {
             new (self)
-                weft::Call(group, plan, rows<weft::Transfer>(transfers),
-                           slots_in(buffers, slots, rows<SlotRow, std::int64_t>(given)), segments, digest);
+                Prepared{{group, plan, rows<weft::Transfer>(transfers),
+                          slots_in(buffers, slots, rows<SlotRow, std::int64_t>(given)), segments, digest},
+                         nanoseconds(deadline)};
           },
           "group"_a, "plan"_a, nb::kw_only(), "transfers"_a.noconvert(), "slots"_a, "given"_a.noconvert(),
-          "buffers"_a.noconvert(), "segments"_a, "digest"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 7>())
-      .def("start", &weft::Call::start)
-      .def("progress", &weft::Call::progress)
-      .def_prop_ro("finished", &weft::Call::finished)
-      .def("run", &run, "deadline"_a, "times"_a = 1,
-           "Start it and carry it out, so many times; False: it has failed.")
-      .def_prop_ro("failure", &weft::Call::failure)
-      .def("transfer_of", &weft::Call::transfer_of, "operation"_a,
-           "The first transfer of what an operation carries.");
+          "buffers"_a.noconvert(), "segments"_a, "digest"_a, "deadline"_a, nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 7>())
+      .def_prop_ro("failure", [](const Prepared& self) { return self.call.failure(); })
+      .def(
+          "transfer_of",
+          [](const Prepared& self, std::int32_t operation) { return self.call.transfer_of(operation); },
+          "operation"_a, "The first transfer of what an operation carries.");
 }

@@ -21,12 +21,16 @@ void Engine::start() {
   parked_.clear();
   touched_.clear();
   unfinished_ = static_cast<std::int64_t>(states_.size()) * segments_;
-  for (Outgoing& o : outgoing_) o = Outgoing{o.room};
-  for (std::int32_t number = 0; number < std::ssize(states_); ++number) {
-    const Life& life = life_of(program_.operations[at(number)].kind);
+  for (Outgoing& o : outgoing_) {
+    o.segment = o.place = 0;
+    o.touched = false;
+    o.ready.clear();
+  }
+  for (std::int32_t number = 0; State& state : states_) {
     const auto needs = static_cast<std::int32_t>(program_.needs[number].size());
-    states_[at(number)] = State{.lacks = needs + life.arrivals};
-    if (states_[at(number)].lacks == 0) pass(number);
+    state = State{.lacks = needs + life_of(program_.operations[at(number)].kind).arrivals};
+    if (state.lacks == 0) pass(number);
+    ++number;
   }
 }
 
@@ -43,8 +47,6 @@ bool Engine::arrived(std::int32_t operation, std::int32_t way) {
 }
 
 void Engine::ended(const Instruction& instruction) {
-  if (life_of(program_.operations[at(instruction.operation)].kind).gives_room_back)
-    credits_.push_back({What::kCredit, instruction.operation, instruction.segment, kStart, kNone});
   end_segment(instruction.operation);
   if (instruction.follower != kNone) end_segment(instruction.follower);
 }
@@ -56,8 +58,6 @@ void Engine::credited(std::int32_t outgoing) {
 
 void Engine::poll(std::vector<Instruction>& instructions) {
   if (failure_) return;
-  instructions.insert(instructions.end(), credits_.begin(), credits_.end());
-  credits_.clear();
   if (parked_.size() > 1) std::ranges::sort(parked_);
   for (std::size_t number = 0; number < parked_.size(); ++number) apply(parked_[number], instructions);
   parked_.clear();
@@ -68,7 +68,7 @@ void Engine::poll(std::vector<Instruction>& instructions) {
 
 void Engine::apply(Key key, std::vector<Instruction>& instructions) {
   const std::int32_t cause = states_[at(key.operation)].cause;
-  instructions.push_back({What::kApply, key.operation, key.segment, cause, take_follower(key)});
+  instructions.push_back({key.operation, key.segment, cause, take_follower(key)});
   advance(key.operation);
 }
 
@@ -155,7 +155,7 @@ void Engine::send_what_may(std::int32_t outgoing, std::vector<Instruction>& inst
     if (o.ready.size() > 1) std::ranges::pop_heap(o.ready, std::greater());
     o.ready.pop_back();
     --o.room;
-    instructions.push_back({What::kSend, key.operation, key.segment, state.cause, kNone});
+    instructions.push_back({key.operation, key.segment, state.cause, kNone});
     advance(key.operation);
   }
 }

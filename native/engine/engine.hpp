@@ -16,13 +16,11 @@
 
 namespace weft {
 
-enum class What : std::uint8_t { kSend, kApply, kCredit };
-
 // The life of a segment: it waits until all that it needs is there, is instructed, and ends.
 struct Life {
   std::int32_t arrivals;  // it waits for, besides its needs on this rank
   bool takes_room;        // of its way; then poll gives it, to the lowest first
-  bool gives_room_back;   // when it has ended, the sender hears that its room is free
+  bool gives_room_back;   // when it has ended, the driver tells the sender that its room is free
 };
 
 // By Kind.
@@ -37,12 +35,12 @@ constexpr const Life& life_of(Kind kind) { return kLives[at(kind)]; }
 // What kept a segment waiting to the last.
 enum Cause : std::int32_t { kStart = -1, kArrival = -2, kRoom = -3 };  // else an operation
 
+// To send a segment, or to apply one.
 struct Instruction {
-  What what;
   std::int32_t operation;
   std::int32_t segment;
   std::int32_t cause;
-  std::int32_t follower;  // of an apply: the operation that is done together with it, or -1
+  std::int32_t follower;  // of what is applied: the operation that is done together with it, or -1
 };
 
 enum class Reason : std::uint8_t { kPeerGone, kDeadline };
@@ -66,11 +64,13 @@ class Engine {
 
   // Events.  Each is about the first segment of an operation that it can be about.
   bool arrived(std::int32_t operation, std::int32_t way);  // false: nothing like that is awaited there
-  void ended(const Instruction& instruction);              // a send has left, an apply has been applied
+  void ended(const Instruction& instruction);              // it has left, or has been applied
   void credited(std::int32_t outgoing);
   void peer_gone(std::int32_t peer);
   void deadline();
 
+  // Whether there is anything to be done now.
+  bool has_news() const { return !parked_.empty() || !touched_.empty(); }
   // Appends all that is to be done now.
   void poll(std::vector<Instruction>& instructions);
 
@@ -114,7 +114,6 @@ class Engine {
   std::vector<Outgoing> outgoing_;
   std::vector<std::int32_t> touched_;  // ways to look at in the next poll
   std::vector<Key> parked_;            // what may be applied
-  std::vector<Instruction> credits_;
   std::int64_t unfinished_ = 0;
   std::optional<Failure> failure_;
 };

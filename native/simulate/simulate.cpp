@@ -128,7 +128,10 @@ class Simulator {
   void end(std::int32_t number) {
     const Job& job = jobs_[at(number)];
     if (settings_.observer) settings_.observer->ends(job.rank, job.instruction);
-    engines_[at(job.rank)].ended(job.instruction);
+    Engine& engine = engines_[at(job.rank)];
+    const Operation& about = operation(job.rank, job.instruction.operation);
+    if (life_of(about.kind).gives_room_back && !engine.failure()) give_credit(about.message);
+    engine.ended(job.instruction);
     trace_.events += job.instruction.follower == kNone ? 1 : 2;
     trace_.end = now_;
     if (settings_.record) record(job);
@@ -139,9 +142,9 @@ class Simulator {
   void record(const Job& job) {
     const auto message_of = [&](std::int32_t o) { return o < 0 ? o : operation(job.rank, o).message; };
     const Instruction& i = job.instruction;
-    trace_.records.push_back({job.ready, job.start, now_, job.rank, i.what == What::kApply,
-                              message_of(i.operation), i.segment, message_of(i.follower), message_of(i.cause),
-                              job.resource});
+    const Operation& about = operation(job.rank, i.operation);
+    trace_.records.push_back({job.ready, job.start, now_, job.rank, about.kind != Kind::kSend, about.message,
+                              i.segment, message_of(i.follower), message_of(i.cause), job.resource});
   }
 
   // Bad news reaches a rank when it next does anything.
@@ -177,12 +180,7 @@ class Simulator {
       Engine& engine = engines_[at(rank)];
       instructions_.clear();
       engine.poll(instructions_);
-      for (const Instruction& instruction : instructions_) {
-        if (instruction.what == What::kCredit)
-          give_credit(operation(rank, instruction.operation).message);
-        else
-          ask_for(rank, instruction);
-      }
+      for (const Instruction& instruction : instructions_) ask_for(rank, instruction);
       if (engine.finished() && trace_.rank_ends[at(rank)] == kNever && !engine.failure())
         trace_.rank_ends[at(rank)] = now_;
     }
@@ -196,8 +194,8 @@ class Simulator {
   }
 
   void ask_for(std::int32_t rank, const Instruction& instruction) {
-    const std::int32_t out = instruction.what == What::kSend ? instruction.operation : instruction.follower;
-    const bool sends = out != kNone && operation(rank, out).kind == Kind::kSend;
+    const std::int32_t out = instruction.follower == kNone ? instruction.operation : instruction.follower;
+    const bool sends = operation(rank, out).kind == Kind::kSend;
     std::int32_t number = static_cast<std::int32_t>(jobs_.size());
     if (spare_jobs_.empty()) {
       jobs_.emplace_back();
@@ -310,7 +308,7 @@ class Simulator {
     const Overheads& costs = machine_.overheads;
     const Instruction& i = job.instruction;
     const Operation& first = operation(job.rank, i.operation);
-    if (i.what == What::kSend) return costs.send;
+    if (first.kind == Kind::kSend) return costs.send;
     Picoseconds work = time_to_apply(first.message, i.segment);
     if (i.follower != kNone) {
       const Operation& second = operation(job.rank, i.follower);

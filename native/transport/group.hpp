@@ -26,7 +26,7 @@ struct Group {
   const std::int32_t rank;
   std::vector<Outbox> to;   // by peer
   std::vector<Inbox> from;  // by peer
-  std::uint32_t calls = 0;  // so far; all ranks make the same ones, in the same order
+  std::uint32_t runs = 0;   // so far; all ranks make the same ones, in the same order
   std::atomic<bool> busy = false;
   bool broken = false;  // a call has failed, and left segments behind
 };

@@ -22,7 +22,6 @@ namespace {
 enum State : std::int32_t { kAbsent, kJoining, kPresent, kLeft };
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-constexpr std::int64_t kLine = 64;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -125,31 +124,16 @@ Outbox::Outbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst)
   std::iota(order_.begin(), order_.begin() + window_, std::uint8_t{0});
 }
 
-std::byte* Outbox::reserve(std::int64_t bytes) {
-  std::byte* place = next_place();
-  return bytes <= kMostSmallBytes ? reinterpret_cast<Announcement*>(place)->small : place + kLine;
-}
-
-void Outbox::announce(std::uint32_t call, std::uint32_t plan, std::int32_t operation) {
-  auto* next = reinterpret_cast<Announcement*>(next_place());
-  next->call = call;
-  next->plan = plan;
-  next->operation = operation;
-  taken_ |= 1u << order_[announced_ % at(window_)];
-  ++out_;
-  next->turn.store(++announced_, std::memory_order_release);
-}
-
-std::int32_t Outbox::collect() {
+std::int32_t Outbox::look() {
   const std::uint64_t count = returns_->count.load(std::memory_order_acquire);
   const std::uint64_t news = count - returned_;
   if (news == 0) return 0;
   if (news > at(out_)) throw BrokenPeer("gave back more than it was sent");
   for (; returned_ != count; ++returned_, --out_) {
-    const std::uint8_t place = returns_->places[returned_ % at(window_)];
+    const std::uint8_t place = returns_->places[returned_ % kMostPlaces];
     if (place >= window_ || !(taken_ >> place & 1)) throw BrokenPeer("gave back what it was not sent");
     taken_ &= ~(1u << place);
-    order_[returned_ % at(window_)] = place;
+    order_[(returned_ + at(window_)) % kMostPlaces] = place;
   }
   return static_cast<std::int32_t>(news);
 }
@@ -158,24 +142,6 @@ Inbox::Inbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst)
     : window_(memory.shape().window), returns_(memory.returns(src, dst)) {
   for (std::int32_t n = 0; n < window_; ++n) places_[at(n)] = memory.place(src, dst, n);
   std::iota(order_.begin(), order_.begin() + window_, std::uint8_t{0});
-}
-
-std::int32_t Inbox::take() {
-  ++out_;
-  return order_[arrived_++ % at(window_)];
-}
-
-const std::byte* Inbox::content(std::int32_t place, std::int64_t bytes) const {
-  const std::byte* start = places_[at(place)];
-  return bytes <= kMostSmallBytes ? reinterpret_cast<const Announcement*>(start)->small : start + kLine;
-}
-
-void Inbox::give_back(std::int32_t place) {
-  const auto number = static_cast<std::uint8_t>(place);
-  returns_->places[returned_ % at(window_)] = number;
-  order_[returned_ % at(window_)] = number;
-  --out_;
-  returns_->count.store(++returned_, std::memory_order_release);
 }
 
 }  // namespace weft

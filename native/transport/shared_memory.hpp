@@ -19,7 +19,8 @@
 
 namespace weft {
 
-constexpr std::int32_t kMostPlaces = 32;      // of a link
+constexpr std::uint32_t kMostPlaces = 32;     // of a link
+constexpr std::int64_t kLine = 64;            // bytes of a cache line
 constexpr std::int64_t kMostSmallBytes = 40;  // of a segment that travels beside its announcement
 
 struct alignas(64) Announcement {
@@ -29,11 +30,16 @@ struct alignas(64) Announcement {
   std::int32_t operation;           // of the receiver
   alignas(8) std::byte small[kMostSmallBytes];
 };
-static_assert(sizeof(Announcement) == 64);
+static_assert(sizeof(Announcement) == kLine);
+
+// Where the content of a place is, which depends on its size.
+inline float* content_of(std::byte* place, bool small) {
+  return reinterpret_cast<float*>(small ? reinterpret_cast<Announcement*>(place)->small : place + kLine);
+}
 
 struct alignas(64) Returns {
   std::atomic<std::uint64_t> count;
-  std::array<std::uint8_t, kMostPlaces> places;  // of return number n, at n % window
+  std::array<std::uint8_t, kMostPlaces> places;  // of return number n, at n % kMostPlaces
 };
 
 struct Shape {
@@ -81,19 +87,29 @@ class Outbox {
 
   std::int32_t free() const { return window_ - out_; }
   // Where the content of the next segment goes; there must be a free place.
-  std::byte* reserve(std::int64_t bytes);
-  void announce(std::uint32_t call, std::uint32_t plan, std::int32_t operation);
-  // How many places have come back since the last time.
-  std::int32_t collect();
+  float* reserve(bool small) const { return content_of(next_place(), small); }
+  void announce(std::uint32_t call, std::uint32_t plan, std::int32_t operation) {
+    auto* next = reinterpret_cast<Announcement*>(next_place());
+    next->call = call;
+    next->plan = plan;
+    next->operation = operation;
+    taken_ |= 1u << order_[announced_ % kMostPlaces];
+    ++out_;
+    next->turn.store(++announced_, std::memory_order_release);
+  }
+  // How many places have come back since the last time; while there are many it does not look, for
+  // that would take the receiver's next return as long as a message.
+  std::int32_t collect() { return free() > window_ / 2 ? 0 : look(); }
 
  private:
-  std::byte* next_place() const { return places_[order_[announced_ % at(window_)]]; }
+  std::int32_t look();
+  std::byte* next_place() const { return places_[order_[announced_ % kMostPlaces]]; }
 
   std::int32_t window_, out_ = 0;
   std::uint64_t announced_ = 0, returned_ = 0;
   Returns* returns_;
   std::array<std::byte*, kMostPlaces> places_{};
-  std::array<std::uint8_t, kMostPlaces> order_{};  // in which they are filled, at n % window
+  std::array<std::uint8_t, kMostPlaces> order_{};  // in which they are filled, at n % kMostPlaces
   std::uint32_t taken_ = 0;                        // a bit for each place that is not free
 };
 
@@ -105,12 +121,22 @@ class Inbox {
   // The next that has arrived, or null.
   const Announcement* peek() const {
     if (out_ == window_) return nullptr;
-    const auto* next = reinterpret_cast<const Announcement*>(places_[order_[arrived_ % at(window_)]]);
+    const auto* next = reinterpret_cast<const Announcement*>(places_[order_[arrived_ % kMostPlaces]]);
     return next->turn.load(std::memory_order_acquire) == arrived_ + 1 ? next : nullptr;
   }
-  std::int32_t take();  // what peek showed; returns its place
-  const std::byte* content(std::int32_t place, std::int64_t bytes) const;
-  void give_back(std::int32_t place);
+  // Takes what peek showed, and returns its place.
+  std::int32_t take() {
+    ++out_;
+    return order_[arrived_++ % kMostPlaces];
+  }
+  const float* content(std::int32_t place, bool small) const { return content_of(places_[at(place)], small); }
+  void give_back(std::int32_t place) {
+    const auto number = static_cast<std::uint8_t>(place);
+    returns_->places[returned_ % kMostPlaces] = number;
+    order_[(returned_ + at(window_)) % kMostPlaces] = number;
+    --out_;
+    returns_->count.store(++returned_, std::memory_order_release);
+  }
 
  private:
   std::int32_t window_, out_ = 0;

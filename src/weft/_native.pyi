@@ -131,17 +131,10 @@ class Failure:
 class Call:
     """One rank's part of a schedule on real memory."""
 
-    def __init__(self, group: Group, plan: Plan, *, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], slots: int, given: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]], segments: int, digest: int) -> None: ...
+    def __call__(self, /, *args, **kwargs):
+        """Call self as a function."""
 
-    def start(self) -> None: ...
-
-    def progress(self) -> bool: ...
-
-    @property
-    def finished(self) -> bool: ...
-
-    def run(self, deadline: float, times: int = 1) -> bool:
-        """Start it and carry it out, so many times; False: it has failed."""
+    def __init__(self, group: Group, plan: Plan, *, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], slots: int, given: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]], segments: int, digest: int, deadline: float) -> None: ...
 
     @property
     def failure(self) -> Failure | None: ...

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NoReturn
+
 from weft import _native
+from weft.checks import MOST_NUMBER, require_range
 from weft.errors import BadInput, Stalled
 from weft.schedule.schedule import Schedule
 from weft.schedule.text import transfer_text
 
 
-class Call:
-    """A proved schedule, bound to buffers; calling it runs it, on all ranks together."""
+class Call(_native.Call):
+    """A proved schedule, bound to buffers; `call(times)` runs it, on all ranks together.
+
+    It has ended when this rank's outputs are right.
+    """
 
     def __init__(
-        self, native: _native.Call, schedule: Schedule, rank: int, segments: int, deadline: float
+        self,
+        group: _native.Group,
+        schedule: Schedule,
+        rank: int,
+        *,
+        segments: int,
+        deadline: float,
+        **parts: Any,
     ) -> None:
-        self.schedule, self.rank, self.segments, self.deadline = schedule, rank, segments, deadline
-        self.native = native
-        self._run = native.run
+        super().__init__(
+            group, slots=schedule.slots, segments=segments, deadline=deadline, **parts
+        )
+        self.schedule, self.rank = schedule, rank
+        self.segments, self.deadline = segments, deadline
 
-    def __call__(self, times: int = 1) -> None:
-        """Run it so many times; it has ended when this rank's outputs are right."""
-        try:
-            finished = self._run(self.deadline, times)
-        except _native.BrokenPeer as problem:
-            raise BadInput(f"rank {self.rank} cannot run {self.schedule.name}: {problem}") from None
-        if not finished:
-            raise self._stalled()
+    if TYPE_CHECKING:  # The native class has it, where it takes less time.
 
-    def _stalled(self) -> Stalled:
-        failure = self.native.failure
+        def __call__(self, times: int = 1) -> None: ...
+
+    def times(self, times: int = 1) -> int:
+        """Check what a call was given."""
+        require_range("the number of runs", times, 1, MOST_NUMBER)
+        return times
+
+    def refused(self, reason: str) -> NoReturn:
+        """Say that it could not run."""
+        raise BadInput(f"rank {self.rank} cannot run {self.schedule.name}: {reason}") from None
+
+    def stalled(self) -> NoReturn:
+        """Say why it did not finish."""
+        failure = self.failure
         assert failure is not None
-        transfer = self.native.transfer_of(failure.operation)
+        transfer = self.transfer_of(failure.operation)
         text = transfer_text(self.schedule.collective, self.schedule.transfers[transfer])
         reason = (
             f"there was no news for {self.deadline:g} s"
             if failure.by_deadline
             else f"rank {failure.peer} has gone"
         )
-        return Stalled(
+        raise Stalled(
             f"rank {self.rank} cannot finish {self.schedule.name}: {reason}, and it needs rank "
             f"{failure.peer} for transfer {transfer}, {text}, segment {failure.segment} "
             f"of {self.segments}: see what rank {failure.peer} says",

@@ -100,17 +100,18 @@ class Group:
         one_way = _by_one_route(schedule)
         elements = elements_moved(one_way, binding.block_sizes)
         count = _segments(one_way, elements, segments)
-        native = _native.Call(
+        return Call(
             self._native,
-            lower(one_way, mode, elements, rank=self.rank),
+            schedule,
+            self.rank,
+            plan=lower(one_way, mode, elements, rank=self.rank),
             transfers=table_rows(one_way.transfers),
-            slots=schedule.slots,
             given=binding.slots,
             buffers=binding.buffers,
             segments=count,
             digest=_digest(one_way, mode, elements, count),
+            deadline=deadline,
         )
-        return Call(native, schedule, self.rank, count, deadline)
 
     def leave(self) -> None:
         """Tell the others that this rank does nothing more."""
