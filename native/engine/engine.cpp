@@ -64,6 +64,7 @@ void Engine::poll(std::vector<Instruction>& instructions) {
   for (std::size_t number = 0; number < touched_.size(); ++number)
     send_what_may(touched_[number], instructions);
   touched_.clear();
+  ++polls_;
 }
 
 void Engine::apply(Key key, std::vector<Instruction>& instructions) {
@@ -107,6 +108,7 @@ void Engine::pass(std::int32_t operation) {
     return;
   }
   auto& ready = outgoing_[at(about.way)].ready;
+  states_[at(operation)].ready_since = polls_;
   ready.push_back(key);
   if (ready.size() > 1) std::ranges::push_heap(ready, std::greater());
   touch(about.way);
@@ -148,10 +150,8 @@ void Engine::send_what_may(std::int32_t outgoing, std::vector<Instruction>& inst
   while (!o.ready.empty()) {
     const Key key = o.ready.front();
     State& state = states_[at(key.operation)];
-    if (!has_room(outgoing, key)) {
-      state.cause = kRoom;
-      return;
-    }
+    if (!has_room(outgoing, key)) return;
+    if (state.ready_since < polls_) state.cause = kRoom;
     if (o.ready.size() > 1) std::ranges::pop_heap(o.ready, std::greater());
     o.ready.pop_back();
     --o.room;
@@ -161,39 +161,46 @@ void Engine::send_what_may(std::int32_t outgoing, std::vector<Instruction>& inst
 }
 
 void Engine::peer_gone(std::int32_t peer) {
-  const auto& operations = program_.operations;
-  const auto needs_peer = [&](std::int32_t number) {
-    const Operation& o = operations[at(number)];
+  fail(Reason::kPeerGone, [&](std::int32_t number) {
+    const Operation& o = program_.operations[at(number)];
     const State& state = states_[at(number)];
-    if (o.kind == Kind::kLocal) return false;
-    return o.kind == Kind::kSend ? program_.outgoing[at(o.way)].peer == peer && state.next < segments_
-                                 : program_.incoming[at(o.way)].peer == peer && state.arrived < segments_;
-  };
-  fail(Reason::kPeerGone, needs_peer);
+    if (o.kind == Kind::kSend && program_.outgoing[at(o.way)].peer == peer) return state.next;
+    if (o.kind == Kind::kReceive && program_.incoming[at(o.way)].peer == peer) return state.arrived;
+    return segments_;
+  });
 }
 
 void Engine::deadline() {
-  fail(Reason::kDeadline, [&](std::int32_t) { return true; });
+  fail(Reason::kDeadline, [&](std::int32_t number) { return states_[at(number)].done; });
 }
 
-// Blames the lowest unfinished segment among the operations that `concerns` names, if there are any.
-void Engine::fail(Reason reason, const std::function<bool(std::int32_t)>& concerns) {
+// Blames the lowest of the segments that `first_of` names for each operation, if there is one.
+void Engine::fail(Reason reason, const std::function<std::int32_t(std::int32_t)>& first_of) {
   if (failure_) return;
-  std::optional<Key> lowest;
-  for (std::int32_t operation = 0; operation < std::ssize(states_); ++operation) {
-    const Key key{states_[at(operation)].done, operation};
-    if (key.segment < segments_ && (!lowest || key < *lowest) && concerns(operation)) lowest = key;
-  }
-  if (!lowest) return;
-  const Operation& about = program_.operations[at(lowest->operation)];
-  const State& state = states_[at(lowest->operation)];
-  const bool receives = about.kind == Kind::kReceive;
-  const std::int32_t peer = about.kind == Kind::kLocal ? kNone
-                            : receives                 ? program_.incoming[at(about.way)].peer
-                                                       : program_.outgoing[at(about.way)].peer;
-  const bool instructed = state.next > lowest->segment;
-  const std::int32_t cause = instructed ? kStart : receives ? kArrival : kRoom;
-  failure_ = Failure{reason, lowest->operation, lowest->segment, peer, cause};
+  Key lowest{segments_, 0};
+  for (std::int32_t operation = 0; operation < std::ssize(states_); ++operation)
+    lowest = std::min(lowest, Key{first_of(operation), operation});
+  if (lowest.segment == segments_) return;
+  const Operation& about = program_.operations[at(lowest.operation)];
+  const std::int32_t cause = awaited(lowest);
+  const bool own = about.kind == Kind::kLocal || (about.kind == Kind::kReceive && cause != kArrival);
+  const std::int32_t peer = own                            ? kNone
+                            : about.kind == Kind::kReceive ? program_.incoming[at(about.way)].peer
+                                                           : program_.outgoing[at(about.way)].peer;
+  failure_ = Failure{reason, lowest.operation, lowest.segment, peer, cause};
+}
+
+// What a segment that has not ended waits for.
+std::int32_t Engine::awaited(Key key) {
+  const Operation& about = program_.operations[at(key.operation)];
+  const State& state = states_[at(key.operation)];
+  if (state.next > key.segment) return kStart;
+  if (about.kind == Kind::kReceive && state.arrived <= key.segment) return kArrival;
+  std::int32_t last = kNone;
+  for (const std::int32_t need : program_.needs[key.operation])
+    if (states_[at(need)].done <= key.segment) last = need;
+  if (last != kNone) return last;
+  return about.kind == Kind::kSend && !has_room(about.way, key) ? kRoom : kStart;
 }
 
 }  // namespace weft

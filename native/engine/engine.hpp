@@ -50,7 +50,7 @@ struct Failure {
   Reason reason;
   std::int32_t operation, segment;
   std::int32_t peer;   // whom it waits for, or -1: for this rank itself
-  std::int32_t cause;  // kArrival, kRoom, or kStart where its driver has not ended it
+  std::int32_t cause;  // kArrival, kRoom, an operation, or kStart where its driver has not ended it
 };
 
 class Engine {
@@ -84,6 +84,7 @@ class Engine {
     std::int32_t arrived = 0;  // segments that are here
     std::int32_t lacks = 0;    // what `next` still waits for, but for room
     std::int32_t cause = kStart;
+    std::int64_t ready_since = 0;  // how many polls were over when it had all but room
   };
   struct Key {
     std::int32_t segment, operation;
@@ -105,7 +106,8 @@ class Engine {
   void apply(Key key, std::vector<Instruction>& instructions);
   std::int32_t take_follower(Key key);
   void send_what_may(std::int32_t outgoing, std::vector<Instruction>& instructions);
-  void fail(Reason reason, const std::function<bool(std::int32_t)>& concerns);
+  void fail(Reason reason, const std::function<std::int32_t(std::int32_t)>& first_of);
+  std::int32_t awaited(Key key);
 
   const Program& program_;
   std::int32_t segments_;
@@ -115,6 +117,7 @@ class Engine {
   std::vector<std::int32_t> touched_;  // ways to look at in the next poll
   std::vector<Key> parked_;            // what may be applied
   std::int64_t unfinished_ = 0;
+  std::int64_t polls_ = 0;  // that are over
   std::optional<Failure> failure_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 #include "simulate/resources.hpp"
@@ -12,7 +13,7 @@ namespace weft {
 namespace {
 
 // In the order in which those of one moment are told.
-enum class About : std::uint8_t { kEnded, kArrived, kCredited, kFree, kPeerGone, kDeadline };
+enum class About : std::uint8_t { kEnded, kArrived, kCredited, kFree, kDeadline, kPeerGone };
 
 struct Event {
   Picoseconds time;
@@ -67,6 +68,7 @@ class Simulator {
     trace_.rank_ends.assign(engines_.size(), kNever);
     std::int64_t rounds = 0;
     for (;;) {
+      end_jobs();
       while (!events_.empty() && events_.top().time == now_) {
         const Event event = events_.top();
         events_.pop();
@@ -105,7 +107,7 @@ class Simulator {
     Engine& engine = engines_[at(rank)];
     switch (event.about()) {
       case About::kEnded:
-        return end(number);
+        return;  // end_jobs has seen to it
       case About::kArrived: {
         const Message& message = plan_.messages[at(number)];
         engine.arrived(message.received_as, connection_of(number).incoming);
@@ -123,6 +125,20 @@ class Simulator {
       case About::kDeadline:
         return misfortune(event);
     }
+  }
+
+  // In list order, segment by segment: how jobs are numbered must not show.
+  void end_jobs() {
+    ended_.clear();
+    while (!events_.empty() && events_.top().time == now_ && events_.top().about() == About::kEnded) {
+      ended_.push_back(events_.top().number());
+      events_.pop();
+    }
+    std::ranges::sort(ended_, {}, [&](std::int32_t number) {
+      const Job& job = jobs_[at(number)];
+      return std::tuple(job.rank, job.instruction.segment, job.instruction.operation);
+    });
+    for (const std::int32_t number : ended_) end(number);
   }
 
   void end(std::int32_t number) {
@@ -159,8 +175,10 @@ class Simulator {
     else
       engine.peer_gone(event.number());
     if (const auto& failure = engine.failure()) {
+      const std::int32_t cause =
+          failure->cause < 0 ? failure->cause : operation(rank, failure->cause).message;
       trace_.failures.push_back({now_, rank, failure->reason, operation(rank, failure->operation).message,
-                                 failure->segment, failure->peer, failure->cause});
+                                 failure->segment, failure->peer, cause});
       resources_[at(rank)].take(now_, kNever);
       spread(rank, now_);
     }
@@ -352,6 +370,7 @@ class Simulator {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Job> jobs_;
   std::vector<std::int32_t> spare_jobs_;
+  std::vector<std::int32_t> ended_;    // of a moment
   std::vector<Candidate> candidates_;  // a heap, the lowest on top
   std::vector<char> touched_;
   std::vector<std::int32_t> to_poll_;

@@ -25,7 +25,6 @@ class Job:
     message: int
     cause: int
     follower: int = NONE
-    number: int = NONE
     ready: int = 0
     start: int = 0
     resource: int = NONE  # that it waited for last
@@ -133,32 +132,43 @@ class Engine:
         while self.ready[way]:
             segment, number = min(self.ready[way])
             if not self.has_room(segment, number):
-                self.cause[number] = ROOM  # As in the core, those behind it do not say so.
                 break
             self.ready[way].remove((segment, number))
             self.room[way] -= 1
             jobs.append(Job(self.rank, segment, number, self.cause[number]))
             self.advance(number)
+        for _, number in self.ready[way]:
+            self.cause[number] = ROOM
         return jobs
 
-    def needs_peer(self, number: int, peer: int) -> bool:
-        message, segments = self.messages[number], self.case.segments
-        if message.leaves(self.rank):
-            return message.way[1] == peer and self.next[number] < segments
-        return (
-            message.comes(self.rank) and message.way[0] == peer and self.arrived[number] < segments
-        )
+    def first_of(self, number: int, peer: int) -> int:
+        """The first segment that is not done, or that still needs the peer if there is one."""
+        message = self.messages[number]
+        if peer == NONE:
+            return self.done[number]
+        if message.leaves(self.rank) and message.way[1] == peer:
+            return self.next[number]
+        if message.comes(self.rank) and message.way[0] == peer:
+            return self.arrived[number]
+        return self.case.segments
+
+    def awaited(self, segment: int, number: int) -> int:
+        message = self.messages[number]
+        if self.next[number] > segment:
+            return START
+        if message.comes(self.rank) and self.arrived[number] <= segment:
+            return ARRIVAL
+        missing = [n for n in self.needs[self.rank, number] if self.done[n] <= segment]
+        full = message.leaves(self.rank) and not self.has_room(segment, number)
+        return max(missing, default=ROOM if full else START)
 
     def blame(self, peer: int) -> tuple[int, ...] | None:
-        """The lowest message that is not done, of those that need the peer if there is one."""
-        concerned = [n for n in self.mine if peer == NONE or self.needs_peer(n, peer)]
-        unfinished = [(self.done[n], n) for n in concerned if self.done[n] < self.case.segments]
-        if not unfinished:
+        """The lowest that is not done, or still needs the peer, and what it waits for."""
+        firsts = [(self.first_of(number, peer), number) for number in self.mine]
+        segment, number = min(firsts, default=(self.case.segments, NONE))
+        if segment == self.case.segments:
             return None
-        segment, number = min(unfinished)
         src, dst, _ = self.messages[number].way
-        comes = self.messages[number].comes(self.rank)
-        # As in the core: it may also lack data of this rank, or have come, and does not say so.
-        waits = ARRIVAL if comes else ROOM
-        other = NONE if src == dst else src if comes else dst
-        return number, segment, other, START if self.next[number] > segment else waits
+        cause = self.awaited(segment, number)
+        sends = self.messages[number].leaves(self.rank)
+        return number, segment, dst if sends else src if cause == ARRIVAL else NONE, cause

@@ -13,7 +13,7 @@ from twins.engine import Engine, Job
 from twins.lowering import NONE, Case, messages_of
 
 NEVER, SECOND = 2**63 - 1, 10**12
-ENDED, ARRIVED, CREDITED, PEER_GONE, DEADLINE = range(5)  # told in this order in one moment
+ENDED, ARRIVED, CREDITED, DEADLINE, PEER_GONE = range(5)  # told in this order in one moment
 
 
 @dataclass
@@ -74,8 +74,7 @@ class Simulator:
         self.touched = list(range(case.ranks))
         self.trace = Trace([NEVER] * case.ranks)
         self.events: list[tuple[int, int, int, int]] = []  # time, what, rank, number
-        self.jobs: dict[int, Job] = {}
-        self.spare: list[int] = []  # numbers of jobs
+        self.jobs: dict[tuple[int, int], Job] = {}  # under way, by rank and number
         self.waiting: list[Job] = []
         for time, rank in case.deaths:
             self.spread(time, rank)
@@ -104,7 +103,7 @@ class Simulator:
         if rank not in self.touched:
             self.touched.append(rank)
         if what == ENDED:
-            self.end(self.jobs.pop(number))
+            self.end(self.jobs.pop((rank, number)))
         elif what == ARRIVED:
             self.engines[rank].arrive(number)
         else:
@@ -113,7 +112,6 @@ class Simulator:
 
     def end(self, job: Job) -> None:
         engine, message = self.engines[job.rank], self.messages[job.message]
-        self.spare.append(job.number)
         if message.comes(job.rank):
             engine.credits.append(job.message)
         engine.end(job.message)
@@ -133,7 +131,7 @@ class Simulator:
         blame = None if engine.failed or engine.finished() else engine.blame(peer)
         if blame:
             engine.failed = True
-            self.trace.failures.append((self.now, rank, what - PEER_GONE, *blame))
+            self.trace.failures.append((self.now, rank, what == DEADLINE, *blame))
             self.resources[rank].busy_until = NEVER
             self.spread(self.now, rank)
         return None
@@ -155,17 +153,11 @@ class Simulator:
                 self.tell(heard, CREDITED, way[0], self.ways.index(way))
             engine.credits = []
             for job in engine.poll():
-                self.ask_for(job)
+                job.ready = self.now
+                self.waiting.append(job)
             if engine.finished():
                 self.trace.rank_ends[rank] = min(self.trace.rank_ends[rank], self.now)
         self.touched = []
-
-    def ask_for(self, job: Job) -> None:
-        # The core reuses the latest number that is spare, and on one rank tells what ends in one
-        # moment by these numbers: that orders the records, and may decide what is a cause.
-        job.number = self.spare.pop() if self.spare else len(self.jobs)
-        job.ready, self.jobs[job.number] = self.now, job
-        self.waiting.append(job)
 
     def start_what_may(self) -> None:
         """What is free calls those that wait for it, one by one as long as it is free."""
@@ -203,7 +195,9 @@ class Simulator:
             if left != NEVER:
                 self.tell(left + latency, ARRIVED, way[1], number)
         processor.take(self.now, done)
-        self.tell(left, ENDED, job.rank, job.number)
+        number = job.segment * len(self.messages) + job.message
+        self.jobs[job.rank, number] = job
+        self.tell(left, ENDED, job.rank, number)
 
     def cross(self, number: int, message: int, segment: int) -> int:
         """When the bytes of a message are through one resource of its path."""
