@@ -47,7 +47,6 @@ class Engine:
         self.ready: defaultdict[Way, list[Key]] = defaultdict(list)  # but for room
         self.touched: list[Way] = []  # to look at in the next poll, in this order
         self.parked: list[Key] = []  # what may be applied
-        self.credits: list[int] = []
         self.failed = False
         for number in self.mine:
             self.consider(number)

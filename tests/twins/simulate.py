@@ -112,8 +112,9 @@ class Simulator:
 
     def end(self, job: Job) -> None:
         engine, message = self.engines[job.rank], self.messages[job.message]
-        if message.comes(job.rank):
-            engine.credits.append(job.message)
+        if message.comes(job.rank) and not engine.failed:
+            heard = self.now + self.case.paths[message.way][0]
+            self.tell(heard, CREDITED, message.way[0], self.ways.index(message.way))
         engine.end(job.message)
         if job.follower != NONE:
             engine.end(job.follower)
@@ -147,11 +148,6 @@ class Simulator:
             engine = self.engines[rank]
             if engine.failed:
                 continue
-            for number in engine.credits:
-                way = self.messages[number].way
-                heard = self.now + self.case.paths[way][0]
-                self.tell(heard, CREDITED, way[0], self.ways.index(way))
-            engine.credits = []
             for job in engine.poll():
                 job.ready = self.now
                 self.waiting.append(job)

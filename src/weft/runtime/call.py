@@ -27,9 +27,7 @@ class Call(_native.Call):
         deadline: float,
         **parts: Any,
     ) -> None:
-        super().__init__(
-            group, slots=schedule.slots, segments=segments, deadline=deadline, **parts
-        )
+        super().__init__(group, slots=schedule.slots, segments=segments, deadline=deadline, **parts)
         self.schedule, self.rank = schedule, rank
         self.segments, self.deadline = segments, deadline
 
