@@ -35,7 +35,7 @@ format: .venv/made-check  ## format Python and C++
 	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
 
 stub: .venv/made-install  ## write the type stub of the native module
-	$(BIN)/python -m nanobind.stubgen -q -m weft._native -o src/weft/_native.pyi
+	$(BIN)/python -m nanobind.stubgen -q -m weft._native -p native/bindings/stub.pat -o src/weft/_native.pyi
 
 bench: .venv/made-install  ## measure, against this machine's own speed; ROUNDS=--short for a look
 	for file in benchmarks/*.py; do $(BIN)/python $$file $(ROUNDS) || exit 1; done

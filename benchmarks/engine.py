@@ -31,13 +31,13 @@ Floor = ctypes.CDLL
 
 
 def main() -> None:
-    rounds = 25 if "--short" in sys.argv else 15
+    rounds = 5 if "--short" in sys.argv else 15
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         built = Path(folder, "floor.so")
         sources = [ROOT / "benchmarks/floor.cpp", *sorted((ROOT / "native/engine").glob("*.cpp"))]
         subprocess.run([*COMPILE, "-I", ROOT / "native", *sources, "-o", built], check=True)
         print(f"{'':50s}{'median':>10s}{'least':>10s}{'most':>10s}{'target':>10s}")
-        # simulator(rounds)
+        simulator(rounds)
         step = [load(built).step_engines(8, 2000) * 1e9 for _ in range(rounds)]
         show("engine step per message, no wire (ns)", step, 50)
         weft.launch(2, [sys.executable, __file__, str(built), folder, str(rounds)], timeout=500)

@@ -24,9 +24,13 @@ from weft.formats.files import load, save
 from weft.kinds import Kind
 from weft.runtime.group import Group
 from weft.runtime.launch import launch
+from weft.runtime.tuning import tune
 from weft.schedule.schedule import Schedule, ScheduleDraft
 from weft.schedule.text import format_text, parse_text
 from weft.schedule.verify import verify
+from weft.simulate.conditions import Fault, Noise
+from weft.simulate.simulate import simulate
+from weft.simulate.trace import Trace
 from weft.synthesis.classic.algorithms import ALGORITHMS
 from weft.synthesis.classic.binomial import binomial_broadcast, binomial_reduce
 from weft.synthesis.classic.bruck import bruck_allgather
@@ -40,14 +44,17 @@ __all__ = [
     "ALGORITHMS",
     "BadInput",
     "Collective",
+    "Fault",
     "Group",
     "Kind",
     "Link",
+    "Noise",
     "Overheads",
     "Schedule",
     "ScheduleDraft",
     "Stalled",
     "Topology",
+    "Trace",
     "WeftError",
     "WrongSchedule",
     "allgather",
@@ -79,5 +86,7 @@ __all__ = [
     "save",
     "scatter",
     "scatterv",
+    "simulate",
+    "tune",
     "verify",
 ]

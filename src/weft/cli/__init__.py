@@ -1,6 +1,7 @@
 """The command line: one file per command, nothing but arguments, printing and exit codes.
 
-Exit codes: 0 yes; 1 the answer is no (a wrong schedule); 2 the request cannot be carried out.
+Exit codes: 0 yes; 1 the answer is no (a wrong schedule, a run that fails); 2 the request cannot be
+carried out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typer.exceptions import TyperException
 from weft.cli.algorithms import algorithms
 from weft.cli.demo import demo
 from weft.cli.printing import print_plain, shown
+from weft.cli.simulate import simulate
 from weft.cli.verify import verify
 from weft.errors import BadInput
 
@@ -28,6 +30,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(verify)
 app.command()(algorithms)
+app.command()(simulate)
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ def print_table(rows: list[dict[str, Any]], *, numbers: frozenset[str]) -> None:
 
 
 @contextmanager
-def working(what: str) -> Generator[None]:
-    """Show on a terminal, beside the output, that something is being done."""
-    with Console(stderr=True).status(what):
-        yield
+def working(what: str) -> Generator[Callable[[str], None]]:
+    """Show on a terminal, beside the output, what is being done; it may be said anew."""
+    with Console(stderr=True).status(what) as status:
+        yield status.update

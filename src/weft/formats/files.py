@@ -42,6 +42,11 @@ def load(path: str | Path, topology: Topology | None = None) -> Schedule:
 def save(noun: Schedule | Topology, path: str | Path) -> None:
     """Write weft JSON, all of it or nothing; a name that ends in .gz is compressed."""
     content = schedule_to_json(noun) if isinstance(noun, Schedule) else topology_to_json(noun)
+    write_bytes(content, path)
+
+
+def write_bytes(content: bytes, path: str | Path) -> None:
+    """Write a file, all of it or nothing; a name that ends in .gz is compressed."""
     try:
         target = Path(os.path.realpath(path))
         _write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)

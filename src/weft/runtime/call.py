@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from weft import _native
 from weft.checks import MOST_NUMBER, require_range
@@ -30,10 +30,6 @@ class Call(_native.Call):
         super().__init__(group, slots=schedule.slots, segments=segments, deadline=deadline, **parts)
         self.schedule, self.rank = schedule, rank
         self.segments, self.deadline = segments, deadline
-
-    if TYPE_CHECKING:  # The native class has it, where it takes less time.
-
-        def __call__(self, times: int = 1) -> None: ...
 
     def times(self, times: int = 1) -> int:
         """Check what a call was given."""

@@ -69,7 +69,7 @@ class Group:
             )
         return cls(*map(int, values))
 
-    def prepare(
+    def prepare(  # noqa: PLR0913 - what is not usual is said by keyword
         self,
         schedule: Schedule,
         inputs: Sequence[Floats] = (),
@@ -78,13 +78,15 @@ class Group:
         in_place: bool = False,
         sizes: Sequence[int] | None = None,
         segments: int | None = None,
+        segment_bytes: int = SEGMENT_BYTES,
         deadline: float = 30.0,
     ) -> Call:
         """Prove a schedule, and bind it to the blocks that this rank gives and those it wants.
 
         All ranks must prepare and call alike.  `in_place` means that outputs are the memory of
-        inputs, as the collective says.  An uneven collective needs the `sizes` of all blocks.  A
-        run ends in Stalled when it has had no news for `deadline` seconds.
+        inputs, as the collective says.  An uneven collective needs the `sizes` of all blocks.
+        Every slot is cut into `segments`, or into as few as have at most `segment_bytes`.  A run
+        ends in Stalled when it has had no news for `deadline` seconds.
         """
         c = schedule.collective
         if c.ranks != self.ranks:
@@ -99,7 +101,7 @@ class Group:
         binding = Binding(c, self.rank, inputs, outputs, sizes, in_place)
         one_way = _by_one_route(schedule)
         elements = elements_moved(one_way, binding.block_sizes)
-        count = _segments(one_way, elements, segments)
+        count = _segments(one_way, elements, segments, segment_bytes)
         return Call(
             self._native,
             schedule,
@@ -136,12 +138,13 @@ def _by_one_route(schedule: Schedule) -> Schedule:
     return replace(schedule, transfers=transfers)
 
 
-def _segments(schedule: Schedule, elements: Ints, wanted: int | None) -> int:
+def _segments(schedule: Schedule, elements: Ints, wanted: int | None, most_bytes: int) -> int:
     """How many segments every slot is cut into: as few as fit, or those that are wanted."""
+    require_range("the bytes of a segment", most_bytes, FLOAT_BYTES, SEGMENT_BYTES)
     numbers = schedule.transfers["message"]
     begins = np.flatnonzero(np.diff(numbers, prepend=NONE - 1) | (numbers == NONE))
     parts = np.diff(begins, append=len(numbers))
-    most = SEGMENT_BYTES // FLOAT_BYTES - parts + 1  # each part may need one more than its share
+    most = most_bytes // FLOAT_BYTES - parts + 1  # each part may need one more than its share
     if min(most, default=1) < 1:
         raise BadInput(f"{schedule.name} has a message of {max(parts)} transfers: use smaller ones")
     totals = np.add.reduceat(elements, begins) if len(begins) else np.empty(0, np.int64)

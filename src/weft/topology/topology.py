@@ -41,6 +41,10 @@ class Link(Fields, frozen=True):
     shares: Annotated[
         tuple[str, ...], Meta(description="Resources that it occupies besides itself.")
     ] = ()
+    by_processor: Annotated[
+        bool,
+        Meta(description="The sender's processor moves the bytes, as through shared memory."),
+    ] = False
 
     def __repr__(self) -> str:
         lanes = f", {self.lanes} lanes" if self.lanes > 1 else ""
@@ -103,9 +107,13 @@ class Topology:
             return ()
         if (src, dst) in self.listed_routes:
             return self.listed_routes[src, dst]
-        direct = tuple((number,) for number in self._between.get((src, dst), ()))
+        direct = tuple((number,) for number in self.between(src, dst))
         path = self._path_over_switches(src, dst)
         return (*direct, path) if path else direct
+
+    def between(self, source: int, target: int) -> tuple[int, ...]:
+        """The links from a node to another."""
+        return tuple(self._between.get((source, target), ()))
 
     def __repr__(self) -> str:
         switches = f", {counted(len(self.switches), 'switch')}" if self.switches else ""

@@ -12,11 +12,16 @@ from math import prod
 import numpy as np
 
 from weft.checks import require_range
-from weft.topology.topology import Link, Topology, both_ways
-from weft.units import GIGABYTE, MICROSECOND
+from weft.topology.topology import Link, Overheads, Topology, both_ways
+from weft.units import GIGABYTE, MICROSECOND, NANOSECOND
 
 BANDWIDTH = 25 * GIGABYTE
 LATENCY = MICROSECOND
+HOST_COPY = 12 * GIGABYTE  # by benchmarks/engine.py, like the next two
+HOST_LATENCY = 80 * NANOSECOND
+HOST_OVERHEADS = Overheads(
+    send=15 * NANOSECOND, receive=15 * NANOSECOND, reduce=10 * GIGABYTE, copy=HOST_COPY
+)
 MOST_LINKS = 1 << 21
 MOST_SIDES = 16
 
@@ -38,6 +43,16 @@ def ring(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> T
     """Every rank has a wire to the next, and the last to the first."""
     _require_size("ring", ranks, 2 * ranks)
     return _wired(f"ring:{ranks}", ranks, _grid_pairs((ranks,), closed=True), bandwidth, latency)
+
+
+def host(ranks: int) -> Topology:
+    """The processes of one host that share memory; `make bench` measures what it costs here."""
+    _require_size("host", ranks, ranks * (ranks - 1))
+    wires = combinations(range(ranks), 2)
+    links = both_ways(
+        Link(a, b, HOST_COPY, HOST_LATENCY, kind="memory", by_processor=True) for a, b in wires
+    )
+    return Topology(f"host:{ranks}", ranks, links, overheads=HOST_OVERHEADS)
 
 
 def mesh(*sides: int, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:

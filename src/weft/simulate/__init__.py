@@ -1,0 +1,1 @@
+"""What a schedule would do on a machine: the real engine, driven by a virtual clock."""

@@ -1,0 +1,219 @@
+"""Run a schedule on a machine that is only computed: the engines are real, the clock is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft import _native
+from weft.checks import require_range
+from weft.errors import BadInput
+from weft.kinds import Ints
+from weft.schedule.lowering import elements_moved, lower
+from weft.schedule.replay import mode_named
+from weft.schedule.schedule import Schedule
+from weft.schedule.verify import verify
+from weft.simulate.conditions import NEVER, WINDOW, Conditions, Fault, Noise
+from weft.simulate.machine import Machine, machine_of
+from weft.simulate.misfortunes import misfortunes
+from weft.simulate.trace import CONNECTION, FAILURE, MESSAGE, PART, RECORD, Trace, Use
+from weft.topology.topology import Topology
+from weft.units import counted
+
+MOST_SIZE = 1 << 50  # bytes
+MOST_SEGMENTS = 1 << 24
+MOST_WORK = 1 << 28  # segments of all messages
+SLOWER = 2  # times in a row, to look no further
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A schedule, a machine and a size, ready to run under different conditions."""
+
+    schedule: Schedule
+    topology: Topology
+    size: int
+    plan: _native.Plan
+    machine: Machine
+    most_segments: int  # as many as the largest transfer has bytes
+
+    def run(self, segments: int | None, conditions: Conditions, *, record: bool = True) -> Trace:
+        """Return what became of it; without `segments` it takes as many as are fastest."""
+        if segments is None:
+            segments = self.best_segments(conditions.window)
+        self._require_segments(segments)
+        noise = conditions.noise
+        horizon = 32 * noise.every if noise else 0
+        while True:
+            done = self._once(segments, conditions, horizon, record=record)
+            if noise is None or min(done.end, conditions.latest) <= horizon:
+                return self._trace(done, segments, conditions)
+            horizon = 2 * done.end
+
+    def best_segments(self, window: int = WINDOW) -> int:
+        """How many segments are fastest by the cost model, which says so of any schedule.
+
+        More of them let the steps of a schedule overlap, and cost more messages.  So one doubles
+        them until that was slower twice, or what is busiest leaves less than 1 % to gain.
+        """
+        best, least, worse, segments = 1, NEVER, 0, 1
+        while worse < SLOWER and segments <= self.most_segments and self._fits(segments):
+            done = self._once(segments, Conditions(window), 0, record=False)
+            worse = 0 if done.end < least else worse + 1
+            if done.end < least:
+                best, least = segments, done.end
+            if int(done.busy.view(np.int64).max()) * 100 >= least * 99:
+                break
+            segments *= 2
+        return best
+
+    def _once(
+        self, segments: int, conditions: Conditions, horizon: int, *, record: bool
+    ) -> _native.Trace:
+        wrong = misfortunes(self.topology, self.machine, conditions, horizon)
+        try:
+            return _native.simulate(
+                self.plan,
+                segments=segments,
+                window=conditions.window,
+                record=record,
+                rates=self.machine.rates,
+                overheads=self.machine.overheads,
+                paths=self.machine.paths,
+                resources=self.machine.resources,
+                slowdowns=wrong.slowdowns,
+                deaths=wrong.deaths,
+                deadline=conditions.latest,
+            )
+        except _native.TimeOverflow:
+            raise BadInput(
+                f"{self.schedule.name} on {self.topology.name} would take more than 26 days: "
+                "simulate less data or a faster machine"
+            ) from None
+
+    def _trace(self, done: _native.Trace, segments: int, conditions: Conditions) -> Trace:
+        return Trace(
+            schedule=self.schedule,
+            topology=self.topology,
+            size=self.size,
+            segments=segments,
+            conditions=conditions,
+            time=done.end,
+            rank_ends=done.rank_ends.view(np.int64),
+            events=done.events,
+            uses=tuple(map(Use, self.machine.names, done.busy.view(np.int64).tolist())),
+            records=done.records.view(RECORD),
+            messages=self.plan.messages.view(MESSAGE),
+            parts=self.plan.parts.view(PART),
+            connections=self.plan.connections.view(CONNECTION),
+            failed=done.failures.view(FAILURE),
+        )
+
+    def _fits(self, segments: int) -> bool:
+        return segments * len(self.plan.messages.view(MESSAGE)) <= MOST_WORK
+
+    def _require_segments(self, segments: int) -> None:
+        most = min(self.most_segments, MOST_SEGMENTS)
+        if not 1 <= segments <= most:
+            raise BadInput(
+                f"{counted(segments, 'segment')} of transfers that have {self.most_segments} bytes "
+                f"at most: give 1 to {most}"
+            )
+        if not self._fits(segments):
+            raise BadInput(
+                f"{self.schedule.name} in {counted(segments, 'segment')} is more than {MOST_WORK} "
+                "messages: give fewer segments"
+            )
+
+
+def prepare(
+    schedule: Schedule, topology: Topology, size: int | Sequence[int], *, in_place: bool = False
+) -> Simulation:
+    """Prove and lower a schedule for a machine, where a rank gives or gets `size` bytes.
+
+    That is the size that nccl-tests counts by.  A list has the bytes of every block instead.
+    """
+    verify(schedule)
+    collective = schedule.collective
+    if collective.ranks != topology.ranks:
+        raise BadInput(
+            f"{schedule.name} is for {collective.ranks} ranks, {topology.name} has "
+            f"{topology.ranks}: take a topology of that size"
+        )
+    mode = mode_named(schedule, "in place" if in_place else "out of place")
+    sizes = _block_sizes(schedule, size)
+    elements = elements_moved(schedule, sizes)
+    plan = lower(schedule, mode, elements)
+    connections = plan.connections.view(CONNECTION)[["src", "dst", "route"]].tolist()
+    return Simulation(
+        schedule=schedule,
+        topology=topology,
+        size=_most_held(schedule, sizes),
+        plan=plan,
+        machine=machine_of(topology, connections),
+        most_segments=max(1, int(elements.max(initial=1))),
+    )
+
+
+def simulate(  # noqa: PLR0913 - what a run meets is said by keyword
+    schedule: Schedule,
+    topology: Topology,
+    size: int | Sequence[int],
+    *,
+    in_place: bool = False,
+    segments: int | None = None,
+    window: int = WINDOW,
+    noise: Noise | None = None,
+    faults: Sequence[Fault] = (),
+    deadline: int | None = None,
+) -> Trace:
+    """Predict what a schedule does on a machine: when, how fast, and what waits for what.
+
+    `size` is the bytes that a rank gives or gets, whichever is more; or a list has those of every
+    block.  Times are whole picoseconds.  Without `segments` it takes as many as are fastest.
+    """
+    conditions = Conditions(window, noise, faults, deadline)
+    return prepare(schedule, topology, size, in_place=in_place).run(segments, conditions)
+
+
+def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
+    collective = schedule.collective
+    if not isinstance(size, int):
+        if len(size) != collective.blocks:
+            raise BadInput(
+                f"{len(size)} sizes for {counted(collective.blocks, 'block')}: give one for each"
+            )
+        sizes = list(size)
+    elif collective.uneven:
+        raise BadInput(f"{collective!r} has blocks of any size: give a list with that of each")
+    elif collective.heard_is_enough:
+        sizes = [0] * collective.blocks
+    else:
+        require_range("the size", size, 0, MOST_SIZE)
+        sizes = [size // _most_blocks(schedule)] * collective.blocks
+    for each in sizes:
+        require_range("the size of a block", each, 0, MOST_SIZE)
+    return sizes
+
+
+def _held(schedule: Schedule) -> list[Ints]:
+    """(rank, block) of what ranks give, and of what they want."""
+    pieces = schedule.collective.pieces["block"]
+    tables = (schedule.collective.initial, schedule.collective.final)
+    return [
+        np.unique(np.stack([table["rank"], pieces[table["piece"]]]), axis=1) for table in tables
+    ]
+
+
+def _most_blocks(schedule: Schedule) -> int:
+    """Blocks that a rank gives or gets, whichever is more."""
+    return max(int(np.bincount(ranks).max()) for ranks, _ in _held(schedule))
+
+
+def _most_held(schedule: Schedule, sizes: Sequence[int]) -> int:
+    """Bytes that a rank gives or gets, whichever is more."""
+    each = np.array(sizes, np.int64)
+    sides = _held(schedule)
+    return max(int(np.bincount(ranks, each[blocks]).max()) for ranks, blocks in sides)
