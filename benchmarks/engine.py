@@ -1,7 +1,9 @@
 """How fast are the engine, the simulator and shared memory, beside the same thing written by hand?
 
 The floor (`floor.cpp`) is compiled for this machine.  Rows that are compared take turns, round by
-round, and every ratio is of one round.  Run `make bench`, or with `--short` for a first look.
+round, and every ratio is of one round.  What a step, a message and a byte cost is put into a
+topology, whose predictions are compared with what was measured; `host:N` has such figures.  Run
+`make bench`, or with `--short` for a first look.
 """
 
 from __future__ import annotations
@@ -10,38 +12,48 @@ import ctypes
 import json
 import mmap
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 import weft
+from weft.simulate.conditions import Conditions
+from weft.simulate.simulate import prepare
 
 ROOT = Path(__file__).parents[1]
 COMPILE = ["g++", "-std=c++20", "-O3", "-shared", "-fPIC", "-fno-semantic-interposition"]
-SMALL, LARGE = 2, 1 << 24  # floats: 8 B and 64 MiB
+SMALL, MIDDLE, LARGE = 2, 1 << 18, 1 << 24  # floats: 8 B, 1 MiB and 64 MiB
 CALLS = 20_000  # of a small one in each round
+RANKS = 1024
+SECOND = 10**12  # in picoseconds
 
 Floor = ctypes.CDLL
+Times = Mapping[str, list[float]]
 
 
 def main() -> None:
-    rounds = 5 if "--short" in sys.argv else 15
+    short = "--short" in sys.argv
+    rounds = 5 if short else 15
+    print(f"{'':50s}{'median':>10s}{'least':>10s}{'most':>10s}{'target':>10s}")
+    simulator(3 if short else 9)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         built = Path(folder, "floor.so")
         sources = [ROOT / "benchmarks/floor.cpp", *sorted((ROOT / "native/engine").glob("*.cpp"))]
         subprocess.run([*COMPILE, "-I", ROOT / "native", *sources, "-o", built], check=True)
-        print(f"{'':50s}{'median':>10s}{'least':>10s}{'most':>10s}{'target':>10s}")
-        simulator(rounds)
-        step = [load(built).step_engines(8, 2000) * 1e9 for _ in range(rounds)]
-        show("engine step per message, no wire (ns)", step, 50)
+        step = [load(built).step_engines(8, 2000) for _ in range(rounds)]
+        show("engine step per message, no wire (ns)", [1e9 * s for s in step], 50)
         weft.launch(2, [sys.executable, __file__, str(built), folder, str(rounds)], timeout=500)
-        wire(json.loads(Path(folder, "times").read_text()))
+        times = json.loads(Path(folder, "times").read_text())
+    wire(times)
+    predictions(times, median(step))
 
 
 def show(name: str, values: list[float], target: float | None = None, *, most: bool = True) -> None:
@@ -52,6 +64,31 @@ def show(name: str, values: list[float], target: float | None = None, *, most: b
         f"{name:50s}{middle:10.2f}{min(values):10.2f}{max(values):10.2f}{bound}"
         + ("  missed" if missed else "")
     )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def simulator(rounds: int) -> None:
+    """The 1,024-rank ring: events a second of one core; all of it, from list to trace."""
+    ring = weft.ring_allreduce(weft.allreduce(RANKS))
+    machine = weft.find_topology(f"ring:{RANKS}")
+    simulation = prepare(ring, machine, 4 * LARGE)
+    rates, wholes = [], []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        trace = simulation.run(1, Conditions(), record=False)
+        rates.append(trace.events / (time.perf_counter() - start) / 1e6)
+        wholes.append(seconds(lambda: weft.simulate(ring, machine, 4 * LARGE)))
+    show("simulator, million segment events a second", rates, 3, most=False)
+    show(f"simulate ring allreduce, {RANKS} ranks, all of it (s)", wholes, 10)
+    status = Path("/proc/self/status").read_text()
+    peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert peak
+    show("peak memory of that (GB)", [int(peak[1]) * 1024 / 1e9], 1.5)
 
 
 def load(path: Path) -> Floor:
@@ -67,29 +104,17 @@ def load(path: Path) -> Floor:
     return floor
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def simulator(rounds: int) -> None:
-    pass
-
-
 def rank_main(built: Path, folder: Path, rounds: int) -> None:
     """What each of the two ranks does: the floor and ours in turns."""
     floor, group = load(built), weft.Group.join()
     memory = shared(Path(folder, "memory"), floor.bytes_to_share())
     sides = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    doubling = weft.recursive_doubling_allreduce(weft.allreduce(2))
-    ring = weft.ring_allreduce(weft.allreduce(2))
-    rng = np.random.default_rng(group.rank)
-    given = {n: rng.random(n, np.float32) for n in (SMALL, LARGE)}
-    wanted = {n: np.zeros(n, np.float32) for n in given}
+    given = {n: np.random.default_rng(group.rank).random(n, np.float32) for n in SIZES}
+    wanted = {n: np.zeros(n, np.float32) for n in SIZES}
     by_hand = np.zeros(LARGE, np.float32)
+    doubling = weft.recursive_doubling_allreduce(weft.allreduce(2))
     small = group.prepare(doubling, [given[SMALL]], [wanted[SMALL]])
-    large = group.prepare(ring, [given[LARGE]], [wanted[LARGE]])
+    middle, large = (group.prepare(RING, [given[n]], [wanted[n]]) for n in (MIDDLE, LARGE))
     pointers = (given[LARGE].ctypes.data, by_hand.ctypes.data)
 
     def from_python() -> None:
@@ -102,7 +127,10 @@ def rank_main(built: Path, folder: Path, rounds: int) -> None:
         "python": lambda: seconds(from_python) / CALLS,
         "by hand": lambda: floor.sum_over_two(sides, group.rank, *pointers, LARGE),
         "large": lambda: seconds(large),
+        "middle": lambda: seconds(lambda: middle(10)) / 10,
     }
+    for name, call in one_way(group).items():
+        works[name] = partial(seconds, call)
     times: dict[str, list[float]] = {name: [] for name in works}
     for number in range(rounds + 1):
         for name, work in works.items():
@@ -115,6 +143,23 @@ def rank_main(built: Path, folder: Path, rounds: int) -> None:
         Path(folder, "times").write_text(json.dumps(times))
 
 
+SIZES = (SMALL, MIDDLE, LARGE)
+RING = weft.ring_allreduce(weft.allreduce(2))
+
+
+def one_way(group: weft.Group) -> dict[str, Callable[[], object]]:
+    """64 MiB that only cross: as they are, and to be added up; rank 0 waits until they have."""
+    here = np.ones(LARGE, np.float32)
+    there = np.zeros(LARGE, np.float32)
+    send = weft.binomial_broadcast(weft.broadcast(2, root=1))
+    add = weft.binomial_reduce(weft.reduce(2))
+    sends, gets = [here][group.rank ^ 1 :], [here] if group.rank else [there]
+    return {
+        "copy": group.prepare(send, sends, gets, in_place=True),
+        "add": group.prepare(add, [here], [] if group.rank else [here], in_place=True),
+    }
+
+
 def shared(path: Path, size: int) -> mmap.mmap:
     """Memory that both ranks map."""
     with path.open("a+b") as file:
@@ -122,7 +167,7 @@ def shared(path: Path, size: int) -> mmap.mmap:
         return mmap.mmap(file.fileno(), size)
 
 
-def wire(times: dict[str, list[float]]) -> None:
+def wire(times: Times) -> None:
     for name, label, peer, target in (
         ("flags", "flag exchange of two ranks (ns)", None, None),
         ("native", "8 B allreduce, native / flag exchange", "flags", 2),
@@ -134,6 +179,24 @@ def wire(times: dict[str, list[float]]) -> None:
             show(label, [a / b for a, b in zip(times[name], times[peer], strict=True)], target)
         else:
             show(label, [t * (1e9 if name == "flags" else 1e3) for t in times[name]])
+
+
+def predictions(times: Times, step: float) -> None:
+    """What a message and a byte cost here, and what the simulator makes of it."""
+    copy, add = (round(4 * LARGE / median(times[name])) for name in ("copy", "add"))
+    latency = max(0.0, median(times["native"]) - step)
+    show("a message, from its sender to its receiver (ns)", [latency * 1e9])
+    show("bytes copied (GB/s)", [copy / 1e9])
+    show("bytes added up (GB/s)", [add / 1e9])
+    half, wait = round(step / 2 * SECOND), round(latency * SECOND)
+    link = weft.Link(0, 1, copy, wait, kind="memory", by_processor=True)
+    here = weft.Topology(
+        "here", 2, weft.both_ways([link]), overheads=weft.Overheads(half, half, add, copy)
+    )
+    for name, size, segments in (("middle", MIDDLE, 2), ("large", LARGE, 128)):
+        trace = weft.simulate(RING, here, 4 * size, segments=segments)
+        ratios = [trace.time / SECOND / taken for taken in times[name]]
+        show(f"{size >> 18} MiB allreduce, predicted / measured", ratios)
 
 
 if __name__ == "__main__":

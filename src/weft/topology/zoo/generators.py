@@ -17,10 +17,10 @@ from weft.units import GIGABYTE, MICROSECOND, NANOSECOND
 
 BANDWIDTH = 25 * GIGABYTE
 LATENCY = MICROSECOND
-HOST_COPY = 12 * GIGABYTE  # by benchmarks/engine.py, like the next two
-HOST_LATENCY = 80 * NANOSECOND
+HOST_COPY = 20 * GIGABYTE  # measured by benchmarks/engine.py, like all of these
+HOST_LATENCY = 100 * NANOSECOND
 HOST_OVERHEADS = Overheads(
-    send=15 * NANOSECOND, receive=15 * NANOSECOND, reduce=10 * GIGABYTE, copy=HOST_COPY
+    send=15 * NANOSECOND, receive=15 * NANOSECOND, reduce=20 * GIGABYTE, copy=HOST_COPY
 )
 MOST_LINKS = 1 << 21
 MOST_SIDES = 16
