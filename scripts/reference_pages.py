@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,14 +18,17 @@ import msgspec
 from msgspec import inspect as types
 
 import weft
+from weft import _native
 from weft.checks import Fields
 from weft.formats.weft_json import ScheduleFile, TopologyFile
 from weft.schedule import text
 from weft.schedule.replay import RULES
 from weft.synthesis.classic.algorithms import ALGORITHMS
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
-COMMANDS = ("", "demo", "verify", "algorithms")
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+COMMANDS = ("", "demo", "verify", "algorithms", "simulate")
+LIVES = re.compile(r"(?<=<!-- from native/engine/engine.hpp -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 RULES_LEAD = """\
 # Rules of the verifier
@@ -72,12 +76,18 @@ Exit codes: 0 yes, 1 the answer is no, 2 the request cannot be carried out.
 
 
 def main() -> None:
-    for name, page in pages().items():
-        (REFERENCE / name).write_text(page)
+    for path, page in pages().items():
+        path.write_text(page)
 
 
-def pages() -> dict[str, str]:
-    """Every generated page by its name."""
+def pages() -> dict[Path, str]:
+    """Every generated page, and the one that has a generated part."""
+    architecture = ROOT / "ARCHITECTURE.md"
+    whole = {architecture: LIVES.sub(lives_text(), architecture.read_text())}
+    return whole | {REFERENCE / name: page for name, page in _reference_pages().items()}
+
+
+def _reference_pages() -> dict[str, str]:
     return {
         "rules.md": rules_page(),
         "algorithms.md": algorithms_page(),
@@ -86,6 +96,20 @@ def pages() -> dict[str, str]:
         "text.md": TEXT_LEAD + (text.__doc__ or "").partition("\n")[2].lstrip("\n"),
         "python.md": python_page(),
     }
+
+
+def lives_text() -> str:
+    """Draw what the engine's table says of a segment's life."""
+    lines = []
+    for name, arrives, takes_room, gives_room_back in _native.lives():
+        needs = "needs + arrival " if arrives else "needs "
+        told = "told to leave " if takes_room else "told to be applied "
+        lines.append(
+            f"{name:9}{needs:-<18}> ready {'-- room ' if takes_room else '':-<10}> "
+            f"{told:-<21} ended --> done"
+            + (", and its room is given back" if gives_room_back else "")
+        )
+    return "\n".join(["```text", *lines, "```"]) + "\n"
 
 
 def rules_page() -> str:

@@ -1,9 +1,15 @@
 #include "simulate/simulate.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "bindings/module.hpp"
 #include "bindings/tables.hpp"
@@ -60,6 +66,15 @@ void register_simulate(nb::module_& module) {
   module.attr("NEVER") = weft::kNever;
   module.attr("LATEST") = weft::kLatest;
   nb::exception<weft::TimeOverflow>(module, "TimeOverflow", PyExc_OverflowError);
+  module.def(
+      "lives",
+      [] {
+        std::vector<std::tuple<std::string, bool, bool, bool>> out;
+        for (const weft::Life& life : weft::kLives)
+          out.emplace_back(life.name, life.arrivals > 0, life.takes_room, life.gives_room_back);
+        return out;
+      },
+      "Of each kind of operation: whether its segments wait to arrive, take room, give room back.");
   nb::class_<weft::Plan>(module, "Plan", "A schedule, lowered.")
       .def_prop_ro("messages", &memory<weft::Plan, &weft::Plan::messages>)
       .def_prop_ro("parts", &memory<weft::Plan, &weft::Plan::parts>)

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "engine/program.hpp"
@@ -18,6 +19,7 @@ namespace weft {
 
 // The life of a segment: it waits until all that it needs is there, is instructed, and ends.
 struct Life {
+  std::string_view name;
   std::int32_t arrivals;  // it waits for, besides its needs on this rank
   bool takes_room;        // of its way; then poll gives it, to the lowest first
   bool gives_room_back;   // when it has ended, the driver tells the sender that its room is free
@@ -25,9 +27,9 @@ struct Life {
 
 // By Kind.
 inline constexpr std::array kLives = {
-    Life{0, true, false},   // a send is told to leave, and has left
-    Life{1, false, true},   // a receive is told to be applied, and has been
-    Life{0, false, false},  // so is what moves within a rank
+    Life{"send", 0, true, false},     // is told to leave, and has left
+    Life{"receive", 1, false, true},  // is told to be applied, and has been
+    Life{"local", 0, false, false},   // so is what moves within a rank
 };
 
 constexpr const Life& life_of(Kind kind) { return kLives[at(kind)]; }

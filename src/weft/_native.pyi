@@ -52,6 +52,11 @@ LATEST: int = 2305843009213693951
 class TimeOverflow(OverflowError):
     pass
 
+def lives() -> list[tuple[str, bool, bool, bool]]:
+    """
+    Of each kind of operation: whether its segments wait to arrive, take room, give room back.
+    """
+
 class Plan:
     """A schedule, lowered."""
 

@@ -8,15 +8,22 @@ import numpy as np
 
 from weft.cli.algorithms import algorithms
 from weft.cli.printing import print_plain, screen, working
-from weft.collective import allreduce
+from weft.collective import allreduce, broadcast
 from weft.errors import WrongSchedule
 from weft.schedule.replay import RULES
 from weft.schedule.schedule import Schedule
 from weft.schedule.text import format_text
 from weft.schedule.verify import verify
+from weft.simulate.gantt import gantt_text
+from weft.simulate.simulate import simulate
+from weft.synthesis.classic.binomial import binomial_broadcast
 from weft.synthesis.classic.ring import ring_allreduce
+from weft.topology.zoo import find_topology
+from weft.units import size_text, time_text
 
-SMALL, LARGE = 3, 1024
+SMALL, LARGE, TREE = 3, 1024, 8  # ranks
+SIZE = 1 << 20  # bytes
+WIDTH = 80
 
 
 def demo() -> int:
@@ -26,12 +33,14 @@ def demo() -> int:
     _show_proof(schedule)
     _show_damage(schedule)
     _show_size()
-    _title("5. What there is")
+    _show_time()
+    _title("6. What there is")
     algorithms()
     print_plain(
         "\nNext:\n"
         "  weft algorithms --write schedules          write these schedules as files\n"
         "  weft verify schedules/ring-allreduce-8.json\n"
+        "  weft simulate schedules/ring-allreduce-8.json --topology ring:8 --size 1K:1G:4\n"
         "  weft algorithms --topology torus:2x4       which of them fit another machine\n"
         "  weft --help"
     )
@@ -86,4 +95,15 @@ def _show_size() -> None:
     print_plain(
         f"{len(schedule):,} transfers: built in {built - start:.2f} s, "
         f"verified in {verified - built:.2f} s."
+    )
+
+
+def _show_time() -> None:
+    _title("5. How long it takes on a machine, and what each rank does when")
+    schedule = binomial_broadcast(broadcast(TREE))
+    trace = simulate(schedule, find_topology(f"hypercube:{TREE.bit_length() - 1}"), SIZE)
+    print_plain(
+        f"A {trace.schedule.name} broadcast of {size_text(SIZE)}, in {trace.segments} segments: "
+        f"{time_text(trace.time)}, by the engine that also runs it.\n\n"
+        + gantt_text(trace, min(screen.width, WIDTH))
     )

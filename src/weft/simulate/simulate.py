@@ -25,7 +25,7 @@ from weft.units import counted
 MOST_SIZE = 1 << 50  # bytes
 MOST_SEGMENTS = 1 << 24
 MOST_WORK = 1 << 28  # segments of all messages
-SLOWER = 2  # times in a row, to look no further
+IN_VAIN = 2  # doublings in a row, to look no further
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,14 @@ class Simulation:
         """How many segments are fastest by the cost model, which says so of any schedule.
 
         More of them let the steps of a schedule overlap, and cost more messages.  So one doubles
-        them until that was slower twice, or what is busiest leaves less than 1 % to gain.
+        them, while that may gain 1 % by what is busiest, until it did not gain that twice in a row.
         """
-        best, least, worse, segments = 1, NEVER, 0, 1
-        while worse < SLOWER and segments <= self.most_segments and self._fits(segments):
+        best, least, in_vain, segments = 1, NEVER, 0, 1
+        while in_vain < IN_VAIN and segments <= self.most_segments and self._fits(segments):
             done = self._once(segments, Conditions(window), 0, record=False)
-            worse = 0 if done.end < least else worse + 1
-            if done.end < least:
-                best, least = segments, done.end
+            in_vain += 1
+            if done.end * 100 < least * 99:
+                best, least, in_vain = segments, done.end, 0
             if int(done.busy.view(np.int64).max()) * 100 >= least * 99:
                 break
             segments *= 2
