@@ -18,18 +18,18 @@ from weft.topology.topology import Topology
 
 def verify(schedule: Schedule, topology: Topology | None = None) -> None:
     """Raise WrongSchedule at the first broken rule; with a topology, its routes count too."""
-    ways = ways_of(topology, schedule) if topology else None
-    for mode in modes(schedule):
-        found, _ = replay(schedule, mode, ways=ways)
-        if found:
-            raise WrongSchedule(explain(schedule, mode, found))
+    _prove(schedule, ways_of(topology, schedule) if topology else None)
 
 
 def pieces_moved(schedule: Schedule) -> Rows:
-    """The piece that each transfer of a correct schedule moves."""
+    """Prove a schedule, and return the piece that each transfer moves."""
     pieces = np.empty(len(schedule), np.int32)
-    mode = modes(schedule)[0]
-    found, _ = replay(schedule, mode, pieces=pieces)
-    if found:
-        raise WrongSchedule(explain(schedule, mode, found))
+    _prove(schedule, pieces=pieces)
     return pieces
+
+
+def _prove(schedule: Schedule, ways: Rows | None = None, pieces: Rows | None = None) -> None:
+    for mode in modes(schedule):
+        found, _ = replay(schedule, mode, ways=ways, pieces=pieces)
+        if found:
+            raise WrongSchedule(explain(schedule, mode, found))

@@ -9,12 +9,12 @@ import numpy as np
 
 from weft import _native
 from weft.checks import require_range
+from weft.collective import Collective
 from weft.errors import BadInput
-from weft.kinds import Ints
+from weft.kinds import Ints, holders
 from weft.schedule.lowering import elements_moved, lower
 from weft.schedule.replay import mode_named
 from weft.schedule.schedule import Schedule
-from weft.schedule.verify import verify
 from weft.simulate.conditions import NEVER, WINDOW, Conditions, Fault, Noise
 from weft.simulate.machine import Machine, machine_of
 from weft.simulate.misfortunes import misfortunes
@@ -135,7 +135,6 @@ def prepare(
 
     That is the size that nccl-tests counts by.  A list has the bytes of every block instead.
     """
-    verify(schedule)
     collective = schedule.collective
     if collective.ranks != topology.ranks:
         raise BadInput(
@@ -150,7 +149,7 @@ def prepare(
     return Simulation(
         schedule=schedule,
         topology=topology,
-        size=_most_held(schedule, sizes),
+        size=_most_held(collective, sizes),
         plan=plan,
         machine=machine_of(topology, connections),
         most_segments=max(1, int(elements.max(initial=1))),
@@ -192,28 +191,27 @@ def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
         sizes = [0] * collective.blocks
     else:
         require_range("the size", size, 0, MOST_SIZE)
-        sizes = [size // _most_blocks(schedule)] * collective.blocks
+        sizes = [size // _most_blocks(collective)] * collective.blocks
     for each in sizes:
         require_range("the size of a block", each, 0, MOST_SIZE)
     return sizes
 
 
-def _held(schedule: Schedule) -> list[Ints]:
+def _held(collective: Collective) -> list[tuple[Ints, Ints]]:
     """(rank, block) of what ranks give, and of what they want."""
-    pieces = schedule.collective.pieces["block"]
-    tables = (schedule.collective.initial, schedule.collective.final)
+    shape, blocks = collective.kind.shape, collective.blocks
     return [
-        np.unique(np.stack([table["rank"], pieces[table["piece"]]]), axis=1) for table in tables
+        holders(side, collective.ranks, blocks, collective.root)
+        for side in (shape.gives, shape.wants)
     ]
 
 
-def _most_blocks(schedule: Schedule) -> int:
+def _most_blocks(collective: Collective) -> int:
     """Blocks that a rank gives or gets, whichever is more."""
-    return max(int(np.bincount(ranks).max()) for ranks, _ in _held(schedule))
+    return max(int(np.bincount(ranks).max()) for ranks, _ in _held(collective))
 
 
-def _most_held(schedule: Schedule, sizes: Sequence[int]) -> int:
+def _most_held(collective: Collective, sizes: Sequence[int]) -> int:
     """Bytes that a rank gives or gets, whichever is more."""
     each = np.array(sizes, np.int64)
-    sides = _held(schedule)
-    return max(int(np.bincount(ranks, each[blocks]).max()) for ranks, blocks in sides)
+    return max(int(np.bincount(rank, each[block]).max()) for rank, block in _held(collective))
