@@ -17,7 +17,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def elements_moved(schedule: Schedule, block_sizes: Sequence[int]) -> Ints:
-    """Prove a schedule, and say how many elements each transfer moves, where blocks have so many."""
+    """Prove a schedule, and say how many elements each transfer moves, with blocks of these sizes."""
     sizes = np.array(schedule.collective.piece_sizes(block_sizes), np.int64)
     return sizes[pieces_moved(schedule)]
 
