@@ -20,6 +20,7 @@ void Engine::start() {
   failure_.reset();
   parked_.clear();
   touched_.clear();
+  early_.clear();
   unfinished_ = static_cast<std::int64_t>(states_.size()) * segments_;
   for (Outgoing& o : outgoing_) {
     o.segment = o.place = 0;
@@ -47,8 +48,8 @@ bool Engine::arrived(std::int32_t operation, std::int32_t way) {
 }
 
 void Engine::ended(const Instruction& instruction) {
-  end_segment(instruction.operation);
-  if (instruction.follower != kNone) end_segment(instruction.follower);
+  end_segment({instruction.segment, instruction.operation});
+  if (instruction.follower != kNone) end_segment({instruction.segment, instruction.follower});
 }
 
 void Engine::credited(std::int32_t outgoing) {
@@ -114,13 +115,24 @@ void Engine::pass(std::int32_t operation) {
   touch(about.way);
 }
 
-void Engine::end_segment(std::int32_t operation) {
-  const std::int32_t segment = states_[at(operation)].done++;
-  --unfinished_;
-  for (const std::int32_t other : program_.needed_by[operation]) {
+// What is done together with a send may wait for the send's links, and the next segments of the same
+// operation overtake it: they count when all before them have ended.
+void Engine::end_segment(Key key) {
+  State& state = states_[at(key.operation)];
+  if (key.segment != state.done) return early_.push_back(key);
+  do {
+    ++state.done;
+    --unfinished_;
+    release(key);
+    ++key.segment;
+  } while (!early_.empty() && std::erase(early_, key) > 0);
+}
+
+void Engine::release(Key key) {
+  for (const std::int32_t other : program_.needed_by[key.operation]) {
     State& state = states_[at(other)];
-    if (state.next != segment || --state.lacks > 0) continue;
-    state.cause = operation;
+    if (state.next != key.segment || --state.lacks > 0) continue;
+    state.cause = key.operation;
     pass(other);
   }
 }

@@ -64,7 +64,7 @@ class Engine {
   // How many segments a way has room for; it is said before a start where others use the way too.
   void set_room(std::int32_t outgoing, std::int32_t room) { outgoing_[at(outgoing)].room = room; }
 
-  // Events.  Each is about the first segment of an operation that it can be about.
+  // Events.  An arrival is about the first segment of its operation that it can be about.
   bool arrived(std::int32_t operation, std::int32_t way);  // false: nothing like that is awaited there
   void ended(const Instruction& instruction);              // it has left, or has been applied
   void credited(std::int32_t outgoing);
@@ -82,7 +82,7 @@ class Engine {
  private:
   struct State {
     std::int32_t next = 0;     // the segment that waits
-    std::int32_t done = 0;     // segments that have ended
+    std::int32_t done = 0;     // segments that have ended, without a gap
     std::int32_t arrived = 0;  // segments that are here
     std::int32_t lacks = 0;    // what `next` still waits for, but for room
     std::int32_t cause = kStart;
@@ -102,7 +102,8 @@ class Engine {
 
   void advance(std::int32_t operation);
   void pass(std::int32_t operation);
-  void end_segment(std::int32_t operation);
+  void end_segment(Key key);
+  void release(Key key);
   void touch(std::int32_t outgoing);
   bool has_room(std::int32_t outgoing, Key key);
   void apply(Key key, std::vector<Instruction>& instructions);
@@ -118,6 +119,7 @@ class Engine {
   std::vector<Outgoing> outgoing_;
   std::vector<std::int32_t> touched_;  // ways to look at in the next poll
   std::vector<Key> parked_;            // what may be applied
+  std::vector<Key> early_;             // what has ended before an earlier segment of the same operation
   std::int64_t unfinished_ = 0;
   std::int64_t polls_ = 0;  // that are over
   std::optional<Failure> failure_;

@@ -47,6 +47,7 @@ class Engine:
         self.ready: defaultdict[Way, list[Key]] = defaultdict(list)  # but for room
         self.touched: list[Way] = []  # to look at in the next poll, in this order
         self.parked: list[Key] = []  # what may be applied
+        self.ended: set[Key] = set()
         self.failed = False
         for number in self.mine:
             self.consider(number)
@@ -87,12 +88,15 @@ class Engine:
         self.room[way] += 1
         self.touch(way)
 
-    def end(self, number: int) -> None:
-        self.done[number] += 1
-        for other in self.mine:
-            needs = number in self.needs[self.rank, other]
-            if needs and self.next[other] + 1 == self.done[number]:
-                self.consider(other, number)
+    def end(self, number: int, segment: int) -> None:
+        """It counts when all earlier segments have ended too."""
+        self.ended.add((segment, number))
+        while (self.done[number], number) in self.ended:
+            self.done[number] += 1
+            for other in self.mine:
+                needs = number in self.needs[self.rank, other]
+                if needs and self.next[other] + 1 == self.done[number]:
+                    self.consider(other, number)
 
     def poll(self) -> list[Job]:
         """All that is to be done now."""

@@ -115,9 +115,9 @@ class Simulator:
         if message.comes(job.rank) and not engine.failed:
             heard = self.now + self.case.paths[message.way][0]
             self.tell(heard, CREDITED, message.way[0], self.ways.index(message.way))
-        engine.end(job.message)
+        engine.end(job.message, job.segment)
         if job.follower != NONE:
-            engine.end(job.follower)
+            engine.end(job.follower, job.segment)
             self.trace.events += 1
         self.trace.end = self.now
         receives, times = not message.leaves(job.rank), (job.ready, job.start, self.now)
