@@ -22,7 +22,7 @@ test-fast: .venv/made-test  ## run all but the slow tests
 lint: .venv/made-check  ## check style, formatting and import rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/clang-format --dry-run --Werror $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
+	$(BIN)/clang-format --dry-run --Werror $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp tests/seeds/*.?pp
 	$(BIN)/lint-imports
 
 types: .venv/made-check  ## check types with mypy and pyright
@@ -32,7 +32,7 @@ types: .venv/made-check  ## check types with mypy and pyright
 format: .venv/made-check  ## format Python and C++
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix-only --quiet
-	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp
+	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp tests/seeds/*.?pp
 
 stub: .venv/made-install  ## write the type stub of the native module
 	$(BIN)/python -m nanobind.stubgen -q -m weft._native -p native/bindings/stub.pat -o src/weft/_native.pyi
