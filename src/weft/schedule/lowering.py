@@ -17,7 +17,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def elements_moved(schedule: Schedule, block_sizes: Sequence[int]) -> Ints:
-    """Prove a schedule, and say how many elements each transfer moves, with blocks of these sizes."""
+    """Prove a schedule, and say how many elements each transfer moves, for these block sizes."""
     sizes = np.array(schedule.collective.piece_sizes(block_sizes), np.int64)
     return sizes[pieces_moved(schedule)]
 
