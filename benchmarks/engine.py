@@ -54,6 +54,7 @@ def main() -> None:
         times = json.loads(Path(folder, "times").read_text())
     wire(times)
     predictions(times, median(step))
+    random_runs(20_000 if short else 1_000_000)
 
 
 def show(name: str, values: list[float], target: float | None = None, *, most: bool = True) -> None:
@@ -197,6 +198,15 @@ def predictions(times: Times, step: float) -> None:
         trace = weft.simulate(RING, here, 4 * size, segments=segments)
         ratios = [trace.time / SECOND / taken for taken in times[name]]
         show(f"{size >> 18} MiB allreduce, predicted / measured", ratios)
+
+
+def random_runs(count: int) -> None:
+    """Random lists on random machines with noise and faults, each checked on real data."""
+    driver = ROOT / "tests/seeds/driver.py"
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, driver, "0", str(count)], check=False)
+    took = time.perf_counter() - start
+    print(f"{count:,} random runs in {took:.0f} s: {'MISSED' if done.returncode else 'none failed'}")
 
 
 if __name__ == "__main__":
