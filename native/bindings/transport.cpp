@@ -2,8 +2,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <exception>
+#include <memory>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "bindings/module.hpp"
@@ -15,7 +18,7 @@ using namespace nb::literals;
 
 namespace {
 
-using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Slot `slot` begins at element `begin` of a buffer.
 struct SlotRow {
@@ -30,7 +33,8 @@ std::vector<weft::Slot> slots_in(const std::vector<Floats>& buffers, std::int32_
     const auto size = static_cast<std::int64_t>(buffer.size());
     if (row.begin < 0 || row.elements < 0 || row.begin > size - row.elements)
       throw std::invalid_argument("a slot reaches beyond its buffer");
-    out.at(weft::at(row.slot)) = {buffer.data() + row.begin, row.elements};
+    // Only outputs are written, which the caller of this module has seen to be writable.
+    out.at(weft::at(row.slot)) = {const_cast<float*>(buffer.data()) + row.begin, row.elements};
   }
   return out;
 }
@@ -79,6 +83,9 @@ PyObject* run_from_python(PyObject* self, PyObject* arguments, PyObject* keyword
   } catch (nb::python_error& error) {
     error.restore();
     return nullptr;
+  } catch (const std::exception& problem) {
+    PyErr_SetString(PyExc_RuntimeError, problem.what());
+    return nullptr;
   }
   Py_RETURN_NONE;
 }
@@ -86,6 +93,13 @@ PyObject* run_from_python(PyObject* self, PyObject* arguments, PyObject* keyword
 }  // namespace
 
 void register_transport(nb::module_& module) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::system_error& problem) {
+      PyErr_SetString(PyExc_OSError, problem.what());
+    }
+  });
   nb::exception<weft::BrokenPeer>(module, "BrokenPeer", PyExc_RuntimeError);
   module.attr("MOST_PLACES") = weft::kMostPlaces;
   module.def(
@@ -98,10 +112,13 @@ void register_transport(nb::module_& module) {
       .def(
           "__init__",
           [](weft::Group* self, std::int32_t descriptor, std::int32_t ranks, std::int32_t window,
-             std::int64_t segment_bytes,
-             std::int32_t rank) { new (self) weft::Group(descriptor, {ranks, window, segment_bytes}, rank); },
+             std::int64_t segment_bytes, std::int32_t rank) {
+            const weft::Shape shape{ranks, window, segment_bytes};
+            new (self) weft::Group(std::make_shared<weft::SharedMemory>(descriptor, shape), rank);
+          },
           "descriptor"_a, nb::kw_only(), "ranks"_a, "window"_a, "segment_bytes"_a, "rank"_a)
-      .def("leave", [](weft::Group& self) { self.memory.leave(self.rank); });
+      .def("leave", [](weft::Group& self) { self.leave(); })
+      .def("forget", [](weft::Group& self) { self.forget(); }, "Be nobody's, in a child of fork.");
   nb::class_<weft::Failure>(module, "Failure", "Why a call ended early.")
       .def_prop_ro("by_deadline", [](const weft::Failure& f) { return f.reason == weft::Reason::kDeadline; })
       .def_ro("operation", &weft::Failure::operation)

@@ -22,8 +22,10 @@ void pause() {
 #endif
 }
 
-constexpr std::int32_t kSpins = 2'000;                // without news: then one looks at the clock
+constexpr std::int64_t kSpins = 2'000;                // without news: then one looks at the clock
+constexpr std::int64_t kOften = 1 << 10;              // so one does now and then while there is news
 constexpr auto kLong = std::chrono::milliseconds(2);  // without news: then one looks for the dead, and naps
+constexpr auto kBreath = std::chrono::milliseconds(50);  // between two breaths while there is news
 
 void rest(Clock::duration idle) {
   constexpr timespec kNap{0, 50'000};
@@ -41,15 +43,14 @@ Call::Call(Group& group, Plan plan, std::span<const Transfer> transfers, std::ve
       plan_(std::move(plan)),
       moves_(plan_, transfers, std::move(slots), segments),
       digest_(digest),
-      engine_(program(), segments, group.memory.shape().window,
-              std::vector<bool>(program().outgoing.size(), true)),
+      engine_(program(), segments, group.shape.window, std::vector<bool>(program().outgoing.size(), true)),
       parked_(program().operations.size()) {
   for (const Way& way : program().incoming)
     incoming_.push_back({group.from.at(at(way.peer)), way.peer, std::vector<std::int32_t>(kMostPlaces)});
   for (const Way& way : program().outgoing) outgoing_.push_back({group.to.at(at(way.peer)), way.peer});
   for (std::int32_t number = 0; number < std::ssize(program().operations); ++number) {
     const std::int64_t most = moves_.bytes_of(number, segments - 1);  // the last one is the largest
-    if (operation(number).kind != Kind::kLocal && most > group.memory.shape().segment_bytes)
+    if (operation(number).kind != Kind::kLocal && most > group.shape.segment_bytes)
       throw std::invalid_argument("a segment is larger than a link's place");
     small_.push_back(most <= kMostSmallBytes);
   }
@@ -64,13 +65,18 @@ std::int32_t Call::transfer_of(std::int32_t number) const {
 }
 
 void Call::start(std::int64_t times) {
-  if (group_.broken) throw BrokenPeer("a call of this group has failed");
-  if (group_.busy.load(std::memory_order_acquire))
+  if (group_.over.load(std::memory_order_relaxed))
+    throw BrokenPeer("a call of this group has failed, or the group was left");
+  if (group_.busy.exchange(true, std::memory_order_acquire))
     throw std::invalid_argument("another call of this group is running");
-  group_.busy.store(true, std::memory_order_relaxed);
   runs_left_ = times;
-  begin();
-  go_on();
+  try {
+    begin();
+    go_on();
+  } catch (...) {
+    give_up();
+    throw;
+  }
 }
 
 void Call::begin() {
@@ -83,23 +89,24 @@ void Call::begin() {
 
 // Leaves the others in the middle of it, who then hear of it.
 void Call::give_up() {
-  group_.broken = true;
-  group_.memory.leave(group_.rank);
+  group_.leave();
   runs_left_ = 0;
   group_.busy.store(false, std::memory_order_release);
 }
 
 bool Call::progress() {
+  if (!running()) return false;
   try {
     return advance();
-  } catch (const BrokenPeer&) {
+  } catch (...) {
     give_up();
     throw;
   }
 }
 
 bool Call::advance() {
-  bool news = false;
+  bool news = engine_.finished();
+  if (news) begin();  // the next run
   for (std::int32_t way = 0; way < std::ssize(incoming_); ++way) news |= hear(incoming_[at(way)], way);
   for (std::int32_t way = 0; way < std::ssize(outgoing_); ++way) {
     std::int32_t returned = outgoing_[at(way)].outbox.collect();
@@ -111,26 +118,23 @@ bool Call::advance() {
   return true;
 }
 
-// Carries out instructions until there are none.
+// Carries out instructions until there are none.  It ends with the run: there may be very many of those.
 void Call::go_on() {
-  do {
+  while (!instructions_.empty()) {
     for (const Instruction& instruction : instructions_) carry_out(instruction);
     instructions_.clear();
-    if (engine_.has_news()) {
-      engine_.poll(instructions_);
-    } else if (engine_.finished()) {
-      if (--runs_left_ == 0) return group_.busy.store(false, std::memory_order_release);
-      begin();
-    }
-  } while (!instructions_.empty() || engine_.finished());
+    if (engine_.has_news()) engine_.poll(instructions_);
+  }
+  if (engine_.finished() && --runs_left_ == 0) group_.busy.store(false, std::memory_order_release);
 }
 
 bool Call::hear(In& in, std::int32_t way) {
   bool news = false;
   while (const Announcement* next = in.inbox.peek()) {
-    if (static_cast<std::int32_t>(next->call - number_) > 0) break;
-    const std::int32_t about = next->operation;
-    if (next->call != number_ || next->plan != digest_ || !engine_.arrived(about, way))
+    const std::uint32_t call = look_once(next->call);
+    if (static_cast<std::int32_t>(call - number_) > 0) break;
+    const std::int32_t about = look_once(next->operation);
+    if (call != number_ || look_once(next->plan) != digest_ || !engine_.arrived(about, way))
       throw BrokenPeer("rank " + std::to_string(in.peer) + " runs something else");
     park(about, in);
     news = true;
@@ -190,25 +194,8 @@ void Call::pass_on(const Instruction& instruction, const float* arrived) {
 }
 
 bool Call::wait(std::chrono::nanoseconds deadline, void (*breathe)()) {
-  constexpr std::int64_t kOften = 1 << 20;
   try {
-    std::int32_t idle = 0;
-    Clock::time_point since{}, looked{};
-    for (std::int64_t steps = 1; running() && !failure(); ++steps) {
-      idle = progress() ? 0 : idle + 1;
-      if (idle > 0) pause();
-      if (steps % kOften == 0) breathe();
-      if (idle < kSpins) continue;
-      const auto now = Clock::now();
-      if (idle == kSpins) since = looked = now;
-      if (now - looked > kLong) {
-        looked = now;
-        breathe();
-        look_for_the_dead();
-      }
-      if (now - since > deadline) engine_.deadline();
-      rest(now - since);
-    }
+    go_through(deadline, breathe);
   } catch (...) {
     if (running()) give_up();
     throw;
@@ -218,10 +205,36 @@ bool Call::wait(std::chrono::nanoseconds deadline, void (*breathe)()) {
   return false;
 }
 
+void Call::go_through(std::chrono::nanoseconds deadline, void (*breathe)()) {
+  std::int64_t idle = 0;
+  Clock::time_point since{}, looked{};
+  for (std::int64_t steps = 1; running() && !failure(); ++steps) {
+    idle = progress() ? 0 : idle + 1;
+    if (idle > 0) pause();
+    if (idle < kSpins && steps % kOften != 0) continue;
+    const auto now = Clock::now();
+    if (looked == Clock::time_point{}) looked = now;
+    if (idle == kSpins) since = now;
+    if (now - looked > (idle < kSpins ? kBreath : kLong)) {
+      looked = now;
+      breathe();
+      if (idle >= kSpins) look_for_the_dead();
+    }
+    if (idle < kSpins) continue;
+    rest(now - since);
+    if (now - since <= deadline) continue;
+    // This process may have been stopped itself since it looked for news.
+    if (progress())
+      idle = 0;
+    else
+      engine_.deadline();
+  }
+}
+
 // What somebody sent before is still good, so it is heard first.
 void Call::look_for_the_dead() {
   const auto look = [this](std::int32_t peer) {
-    if (!running() || !group_.memory.is_gone(peer)) return;
+    if (!running() || !group_.seat.is_gone(peer)) return;
     while (running() && progress()) {
     }
     if (running()) engine_.peer_gone(peer);

@@ -63,6 +63,7 @@ class Call {
   void park(std::int32_t operation, In& in);
   std::int32_t unpark(std::int32_t operation, In& in);
   void pass_on(const Instruction& instruction, const float* arrived);
+  void go_through(std::chrono::nanoseconds deadline, void (*breathe)());
   void look_for_the_dead();
   void give_up();
 

@@ -12,14 +12,11 @@
 
 namespace weft {
 
-struct alignas(64) SharedMemory::Member {
-  std::atomic<std::int32_t> state;
-  std::int32_t process;
-};
-
 namespace {
 
-enum State : std::int32_t { kAbsent, kJoining, kPresent, kLeft };
+struct alignas(64) Member {
+  std::atomic<std::int32_t> presence;
+};
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
@@ -37,16 +34,6 @@ std::int64_t link_bytes(const Shape& shape) {
 
 std::int64_t file_bytes(const Shape& shape) {
   return shape.ranks * kLine + std::int64_t{shape.ranks} * shape.ranks * link_bytes(shape);
-}
-
-// A lock that the kernel takes back when its process ends, however that happens.
-struct flock lock_of(std::int32_t rank) {
-  struct flock lock{};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = rank;
-  lock.l_len = 1;
-  return lock;
 }
 
 }  // namespace
@@ -83,30 +70,15 @@ SharedMemory::~SharedMemory() {
   close(descriptor_);
 }
 
-SharedMemory::Member& SharedMemory::member(std::int32_t rank) const {
-  return *reinterpret_cast<Member*>(memory_ + rank * kLine);
+int SharedMemory::open_again() const {
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor_);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) refuse("the shared memory cannot be opened");
+  return descriptor;
 }
 
-void SharedMemory::join(std::int32_t rank) {
-  Member& me = member(rank);
-  std::int32_t absent = kAbsent;
-  if (!me.state.compare_exchange_strong(absent, kJoining))
-    throw BrokenPeer("rank " + std::to_string(rank) + " has been taken by another process");
-  struct flock lock = lock_of(rank);
-  if (fcntl(descriptor_, F_SETLK, &lock) < 0) refuse("the shared memory cannot be locked");
-  me.process = getpid();
-  me.state.store(kPresent, std::memory_order_release);
-}
-
-void SharedMemory::leave(std::int32_t rank) { member(rank).state.store(kLeft, std::memory_order_release); }
-
-bool SharedMemory::is_gone(std::int32_t rank) const {
-  const Member& other = member(rank);
-  const std::int32_t state = other.state.load(std::memory_order_acquire);
-  if (state != kPresent) return state == kLeft;
-  if (other.process == getpid()) return false;  // a process does not see its own locks
-  struct flock lock = lock_of(rank);
-  return fcntl(descriptor_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+std::atomic<std::int32_t>& SharedMemory::presence(std::int32_t rank) const {
+  return reinterpret_cast<Member*>(memory_ + rank * kLine)->presence;
 }
 
 Returns* SharedMemory::returns(std::int32_t src, std::int32_t dst) const {
@@ -119,19 +91,23 @@ std::byte* SharedMemory::place(std::int32_t src, std::int32_t dst, std::int32_t 
 }
 
 Outbox::Outbox(const SharedMemory& memory, std::int32_t src, std::int32_t dst)
-    : window_(memory.shape().window), returns_(memory.returns(src, dst)) {
+    : window_(memory.shape().window), peer_(dst), returns_(memory.returns(src, dst)) {
   for (std::int32_t n = 0; n < window_; ++n) places_[at(n)] = memory.place(src, dst, n);
   std::iota(order_.begin(), order_.begin() + window_, std::uint8_t{0});
+}
+
+void Outbox::throw_broken(const char* what) const {
+  throw BrokenPeer("rank " + std::to_string(peer_) + " gave back " + what);
 }
 
 std::int32_t Outbox::look() {
   const std::uint64_t count = returns_->count.load(std::memory_order_acquire);
   const std::uint64_t news = count - returned_;
   if (news == 0) return 0;
-  if (news > at(out_)) throw BrokenPeer("gave back more than it was sent");
+  if (news > at(out_)) throw_broken("more than it was sent");
   for (; returned_ != count; ++returned_, --out_) {
-    const std::uint8_t place = returns_->places[returned_ % kMostPlaces];
-    if (place >= window_ || !(taken_ >> place & 1)) throw BrokenPeer("gave back what it was not sent");
+    const std::uint8_t place = look_once(returns_->places[returned_ % kMostPlaces]);
+    if (place >= window_ || !(taken_ >> place & 1)) throw_broken("what it was not sent");
     taken_ &= ~(1u << place);
     order_[(returned_ + at(window_)) % kMostPlaces] = place;
   }

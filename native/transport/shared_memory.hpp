@@ -4,8 +4,8 @@
 // free, which both sides know, and publishes each by its turn; the receiver gives them back in any order.
 //
 // Rule 1: every word is written by one side only, and published by an atomic store.
-// Rule 2: what the other side wrote is checked before it is used: that may be another program, or a broken
-// one.
+// Rule 2: what the other side wrote is read once and checked before it is used: that may be another
+// program, or a broken one.
 #pragma once
 
 #include <array>
@@ -42,6 +42,8 @@ struct alignas(64) Returns {
   std::array<std::uint8_t, kMostPlaces> places;  // of return number n, at n % kMostPlaces
 };
 
+enum Presence : std::int32_t { kAbsent, kPresent, kLeft };
+
 struct Shape {
   std::int32_t ranks, window;
   std::int64_t segment_bytes;  // the most of one segment
@@ -50,6 +52,12 @@ struct Shape {
 struct BrokenPeer : std::runtime_error {
   using runtime_error::runtime_error;
 };
+
+// Another may write it meanwhile, so that a second look could find something else.
+template <typename Value>
+Value look_once(const Value& shared) {
+  return *static_cast<const volatile Value*>(&shared);
+}
 
 class SharedMemory {
  public:
@@ -64,17 +72,15 @@ class SharedMemory {
 
   const Shape& shape() const { return shape_; }
 
-  void join(std::int32_t rank);           // refuses a rank that has been taken
-  void leave(std::int32_t rank);          // of its own will
-  bool is_gone(std::int32_t rank) const;  // left or dead
+  // A descriptor of the same file whose locks are its own.
+  int open_again() const;
+  // Whether a rank is there, a Presence.
+  std::atomic<std::int32_t>& presence(std::int32_t rank) const;
 
   std::byte* place(std::int32_t src, std::int32_t dst, std::int32_t number) const;
   Returns* returns(std::int32_t src, std::int32_t dst) const;
 
  private:
-  struct Member;
-  Member& member(std::int32_t rank) const;
-
   Shape shape_;
   int descriptor_;
   std::byte* memory_;
@@ -103,9 +109,10 @@ class Outbox {
 
  private:
   std::int32_t look();
+  [[noreturn]] void throw_broken(const char* what) const;
   std::byte* next_place() const { return places_[order_[announced_ % kMostPlaces]]; }
 
-  std::int32_t window_, out_ = 0;
+  std::int32_t window_, peer_, out_ = 0;
   std::uint64_t announced_ = 0, returned_ = 0;
   Returns* returns_;
   std::array<std::byte*, kMostPlaces> places_{};

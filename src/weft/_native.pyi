@@ -115,6 +115,9 @@ class Group:
 
     def leave(self) -> None: ...
 
+    def forget(self) -> None:
+        """Be nobody's, in a child of fork."""
+
 class Failure:
     """Why a call ended early."""
 
@@ -139,7 +142,7 @@ class Call:
     def __call__(self, times: int = 1) -> None:
         """Run it so many times, on all ranks together; it has ended when this rank's outputs are right."""
 
-    def __init__(self, group: Group, plan: Plan, *, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], slots: int, given: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]], segments: int, digest: int, deadline: float) -> None: ...
+    def __init__(self, group: Group, plan: Plan, *, transfers: Annotated[NDArray[numpy.int32], dict(shape=(None, 7), order='C', device='cpu', writable=False)], slots: int, given: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], segments: int, digest: int, deadline: float) -> None: ...
 
     @property
     def failure(self) -> Failure | None: ...

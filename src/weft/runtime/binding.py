@@ -17,6 +17,9 @@ from weft.units import counted
 
 Floats = npt.NDArray[np.float32]
 
+FLOAT_BYTES = 4
+MOST_ELEMENTS = 1 << 40  # of one block
+
 
 @dataclass(frozen=True, eq=False)
 class Binding:
@@ -56,10 +59,11 @@ class Binding:
             raise BadInput(f"{self.collective!r} needs the sizes of all its blocks: give sizes")
         if self.sizes is None:
             return [max(map(len, self.buffers), default=0)] * blocks
-        if len(self.sizes) != blocks or min(self.sizes, default=0) < 0:
+        possible = all(0 <= size <= MOST_ELEMENTS for size in self.sizes)
+        if len(self.sizes) != blocks or not possible:
             raise BadInput(
                 f"sizes are {[*self.sizes][:9]}: "
-                f"give one for each of the {counted(blocks, 'block')}"
+                f"give one for each of the {counted(blocks, 'block')}, 0 to {MOST_ELEMENTS}"
             )
         return [*self.sizes]
 
@@ -94,8 +98,8 @@ class Binding:
     def _check_overlaps(self) -> None:
         """An output may be an input's memory only in place, and then must be."""
         address = {
-            slot: self.buffers[buffer].ctypes.data + 4 * begin
-            for slot, buffer, begin, elements in self.slots.tolist()
+            int(slot): _address(self.buffers[int(buffer)]) + FLOAT_BYTES * int(begin)
+            for slot, buffer, begin, elements in self.slots
             if elements
         }
         if self.in_place:
@@ -107,13 +111,18 @@ class Binding:
                         f"{self.collective.slot_name(place)}, as it is in place: "
                         "give the same array, or leave in_place out"
                     )
-        for one, other in combinations(self.buffers, 2):
-            same = one.ctypes.data == other.ctypes.data and len(one) == len(other)
-            if np.may_share_memory(one, other) and not (self.in_place and same):
+        for (n, one), (m, other) in combinations(enumerate(self.buffers), 2):
+            across = n < len(self.inputs) <= m
+            same = _address(one) == _address(other) and len(one) == len(other)
+            if np.may_share_memory(one, other) and not (self.in_place and across and same):
                 raise BadInput(
                     "two buffers overlap: give arrays of their own, or in_place=True "
                     "where the outputs are the inputs' memory"
                 )
+
+
+def _address(array: Floats) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def _check_arrays(what: str, arrays: Sequence[Floats], *, wanted: int) -> None:
@@ -123,5 +132,7 @@ def _check_arrays(what: str, arrays: Sequence[Floats], *, wanted: int) -> None:
         kind = f"{array.ndim} dimensions of {array.dtype}"
         if array.dtype != np.float32 or array.ndim != 1 or not array.flags.c_contiguous:
             raise BadInput(f"an {what} has {kind}: give one dimension of float32, without gaps")
+        if not array.flags.aligned:
+            raise BadInput(f"an {what} does not begin at a multiple of 4 bytes: give a copy")
         if what == "output" and not array.flags.writeable:
             raise BadInput("an output cannot be written: give an array of your own")

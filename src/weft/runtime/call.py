@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any, NoReturn
 
 from weft import _native
@@ -33,8 +34,9 @@ class Call(_native.Call):
 
     def times(self, times: int = 1) -> int:
         """Check what a call was given."""
-        require_range("the number of runs", times, 1, MOST_NUMBER)
-        return times
+        count = index(times)
+        require_range("the number of runs", count, 1, MOST_NUMBER)
+        return count
 
     def refused(self, reason: str) -> NoReturn:
         """Say that it could not run."""

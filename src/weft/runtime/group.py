@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
+from weakref import WeakSet
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from weft import _native
 from weft.checks import require_range
 from weft.errors import BadInput
 from weft.kinds import Ints
-from weft.runtime.binding import Binding, Floats
+from weft.runtime.binding import FLOAT_BYTES, Binding, Floats
 from weft.runtime.call import Call
 from weft.schedule.lowering import elements_moved, lower
 from weft.schedule.replay import Mode, mode_named, table_rows
@@ -29,7 +30,7 @@ from weft.schedule.verify import verify
 
 MOST_RANKS = 64
 MOST_DEADLINE = 1e6  # seconds
-FLOAT_BYTES = 4
+MOST_DESCRIPTOR = (1 << 31) - 1
 WINDOW = 8  # segments that a sender may be ahead of a receiver
 SEGMENT_BYTES = 1 << 18  # the most of one segment
 RANK, RANKS, MEMORY = "WEFT_RANK", "WEFT_RANKS", "WEFT_MEMORY"  # what a rank is told
@@ -50,6 +51,7 @@ class Group:
     def __init__(self, descriptor: int, rank: int, ranks: int) -> None:
         require_range("the number of ranks", ranks, 1, MOST_RANKS)
         require_range("the rank", rank, 0, ranks - 1)
+        require_range("the descriptor", descriptor, 0, MOST_DESCRIPTOR)
         self.rank, self.ranks = rank, ranks
         try:
             self._native = _native.Group(
@@ -57,6 +59,7 @@ class Group:
             )
         except (OSError, _native.BrokenPeer) as problem:
             raise BadInput(f"rank {rank} of {ranks} cannot join: {problem}") from None
+        _groups.add(self)
 
     @classmethod
     def join(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -119,6 +122,10 @@ class Group:
         """Tell the others that this rank does nothing more."""
         self._native.leave()
 
+    def forget(self) -> None:
+        """Be nobody's: a child of fork is no rank, and must not leave in its parent's name."""
+        self._native.forget()
+
     def __enter__(self) -> Self:
         return self
 
@@ -129,6 +136,17 @@ class Group:
         trace: TracebackType | None,
     ) -> None:
         self.leave()
+
+
+_groups: WeakSet[Group] = WeakSet()
+
+
+def _forget_groups() -> None:
+    for group in _groups:
+        group.forget()
+
+
+os.register_at_fork(after_in_child=_forget_groups)
 
 
 def _by_one_route(schedule: Schedule) -> Schedule:
