@@ -52,7 +52,8 @@ int SharedMemory::create(const Shape& shape) {
 SharedMemory::SharedMemory(int descriptor, const Shape& shape) : shape_(shape) {
   struct stat about{};
   if (fstat(descriptor, &about) < 0) refuse("the shared memory cannot be opened");
-  if (about.st_size != file_bytes(shape) || (fcntl(descriptor, F_GET_SEALS) & kSeals) != kSeals)
+  const int seals = fcntl(descriptor, F_GET_SEALS);  // -1 where a file cannot have any
+  if (about.st_size != file_bytes(shape) || seals < 0 || (seals & kSeals) != kSeals)
     throw BrokenPeer("the descriptor is not that of a shared memory of this shape");
   descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (descriptor_ < 0) refuse("the shared memory cannot be opened");

@@ -1,4 +1,4 @@
-"""Runs a function of `runtime.programs` as every rank of a job, and brings back what each said."""
+"""Runs a function of a module as every rank of a job, and brings back what each said."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Outcome(NamedTuple):
 
 def outcomes(program: Callable[..., Any], ranks: int, *arguments: Any) -> list[Outcome]:
     with TemporaryDirectory() as folder:
-        command = [sys.executable, __file__, folder, program.__name__, json.dumps(arguments)]
+        what = f"{program.__module__} {program.__name__}"
+        command = [sys.executable, __file__, folder, what, json.dumps(arguments)]
         codes = weft.launch(ranks, command, timeout=LONGEST)
         return [Outcome(code, _read(Path(folder, str(rank)))) for rank, code in enumerate(codes)]
 
@@ -40,9 +41,10 @@ def _read(file: Path) -> Any:
     return json.loads(file.read_text()) if file.exists() else None
 
 
-def _be_a_rank(folder: str, name: str, arguments: str) -> int:
+def _be_a_rank(folder: str, what: str, arguments: str) -> int:
     group = weft.Group.join()
-    program = getattr(importlib.import_module("runtime.programs"), name)
+    module, name = what.split()
+    program = getattr(importlib.import_module(module), name)
     code = 0
     try:
         words = program(group, *json.loads(arguments))

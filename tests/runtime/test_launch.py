@@ -1,0 +1,97 @@
+"""Ranks are started, waited for and ended, and nothing of them is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+import weft
+
+SLEEP = "import time; time.sleep(600)"
+DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
+RANK = "import os; rank = int(os.environ['WEFT_RANK'])"
+LAUNCH = f"""
+import sys, weft
+print("ready", flush=True)
+print(weft.launch(2, [sys.executable, "-c", {SLEEP!r}]))
+"""
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    """No process, no descriptor, and no file of shared memory."""
+
+    def here() -> tuple[set[int], list[str], list[str]]:
+        children = {child.pid for child in psutil.Process().children(recursive=True)}
+        return children, os.listdir("/proc/self/fd"), sorted(os.listdir("/dev/shm"))
+
+    before = here()
+    yield
+    assert here()[:2] == before[:2]
+    assert not [name for name in set(here()[2]) - set(before[2]) if "weft" in name]
+
+
+def test_exit_codes_are_those_of_the_ranks():
+    assert weft.launch(3, python(f"{RANK}; raise SystemExit(10 * rank)")) == [0, 10, 20]
+
+
+def test_a_signal_is_a_negative_code():
+    assert weft.launch(2, python(f"{RANK}; rank and os.kill(os.getpid(), 9)")) == [0, -9]
+
+
+def test_every_rank_is_told_which_it_is():
+    code = "import weft; g = weft.Group.join(); raise SystemExit(10 * g.ranks + g.rank)"
+    assert weft.launch(3, python(code)) == [30, 31, 32]
+
+
+def test_after_the_timeout_all_are_ended():
+    assert weft.launch(2, python(f"{RANK}; rank or exit(); {SLEEP}"), timeout=0.3) == [0, -15]
+
+
+def test_a_stopped_or_deaf_rank_is_ended_too(monkeypatch):
+    monkeypatch.setattr("weft.runtime.launch.GRACE", 0.2)
+    assert weft.launch(2, python(DEAF), timeout=0.3)[1] in {-15, -9}
+    stop = f"{RANK}; rank and os.kill(os.getpid(), 19); {SLEEP}"
+    assert weft.launch(2, python(stop), timeout=0.3) == [-15, -9]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "command", "why"),
+    [
+        (2, ["/nowhere/at-all"], "/nowhere/at-all cannot be started: No such file"),
+        (2, ["/"], "/ cannot be started: Permission denied"),
+        (2, [], "there is no command to start"),
+        (0, ["true"], "the number of ranks is 0"),
+        (65, ["true"], "the number of ranks is 65"),
+    ],
+)
+def test_what_cannot_be_started_is_refused(ranks, command, why):
+    with pytest.raises(weft.BadInput, match=why):
+        weft.launch(ranks, command)
+
+
+def test_ctrl_c_ends_all():
+    launcher = subprocess.Popen(
+        python(LAUNCH), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert launcher.stdout
+    assert launcher.stdout.readline() == "ready\n"
+    while len(ranks := psutil.Process(launcher.pid).children()) < 2:
+        time.sleep(0.01)
+    launcher.send_signal(signal.SIGINT)
+    output, errors = launcher.communicate(timeout=60)
+    assert (output, "KeyboardInterrupt" in errors) == ("", True)
+    assert launcher.returncode == -signal.SIGINT
+    assert not [rank for rank in ranks if rank.is_running()]
