@@ -23,7 +23,7 @@ from weft.schedule.replay import modes
 from weft.schedule.schedule import Schedule
 
 LARGE = SEGMENT_BYTES // 2  # floats: two segments and more
-SOON = 0.3  # seconds
+SOON = 0.1  # seconds
 
 
 def outcome_of(work: Callable[[], object]) -> str:
@@ -99,7 +99,7 @@ def interleaved(group: weft.Group) -> list[list[float]]:
     gather = group.prepare(weft.ring_allgather(weft.allgather(group.ranks)), [own], [*gathered])
     wait = group.prepare(correct_barrier(group.ranks))
     seen = []
-    for turn in range(1000):
+    for turn in range(300):
         given[:], own[:] = turn + group.rank, 1000 * group.rank + turn
         if turn % 3 != 1:
             add()
@@ -107,7 +107,7 @@ def interleaved(group: weft.Group) -> list[list[float]]:
             wait(2)
         if turn % 3 != 0:
             gather()
-        if turn % 250 < 3:
+        if turn % 100 < 3:
             seen.append([*sums.tolist(), *gathered[:, 0].tolist()])
     return seen
 
@@ -142,7 +142,7 @@ def reduction(group: weft.Group, size: int = 8, **options: Any) -> Call:
 
 
 def one_ends(group: weft.Group, how: str) -> list[str]:
-    """Rank 1 ends in the midst of many runs; the others say what they find, and what they may do."""
+    """Rank 1 ends in the midst of many runs; the others say what they find, and may do."""
     call = reduction(group)
     call(100)
     if group.rank == 1:

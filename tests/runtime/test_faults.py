@@ -41,7 +41,7 @@ def test_a_rank_that_stops_is_waited_for_until_the_deadline():
     zero, one = outcomes(programs.one_stops, 2)
     assert one.code == -signal.SIGKILL  # by rank 0, in the end
     stalled, again = zero.said
-    assert "there was no news for 0.3 s, and it needs rank 1" in stalled
+    assert "there was no news for 0.1 s, and it needs rank 1" in stalled
     assert re.fullmatch(STALLED, stalled)
     assert re.fullmatch(OVER, again)
 
@@ -49,7 +49,7 @@ def test_a_rank_that_stops_is_waited_for_until_the_deadline():
 def test_a_rank_that_never_comes_is_waited_for_until_the_deadline():
     (word,) = said(programs.never_comes, 1)
     assert re.fullmatch(STALLED, word)
-    assert "there was no news for 0.3 s, and it needs rank 1" in word
+    assert "there was no news for 0.1 s, and it needs rank 1" in word
 
 
 @pytest.mark.parametrize("what", ["size", "segments", "schedule"])

@@ -6,11 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 import weft
@@ -29,18 +27,22 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
+def children_of(process: int) -> set[Path]:
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return {Path("/proc", child) for task in tasks for child in task.read_text().split()}
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     """No process, no descriptor, and no file of shared memory."""
 
-    def here() -> tuple[set[int], list[str], list[str]]:
-        children = {child.pid for child in psutil.Process().children(recursive=True)}
-        return children, os.listdir("/proc/self/fd"), sorted(os.listdir("/dev/shm"))
+    def here() -> tuple[set[Path], ...]:
+        shared = Path("/dev/shm").glob("*weft*")  # noqa: S108
+        return children_of(os.getpid()), set(Path("/proc/self/fd").iterdir()), set(shared)
 
     before = here()
     yield
-    assert here()[:2] == before[:2]
-    assert not [name for name in set(here()[2]) - set(before[2]) if "weft" in name]
+    assert here() == before
 
 
 def test_exit_codes_are_those_of_the_ranks():
@@ -57,14 +59,14 @@ def test_every_rank_is_told_which_it_is():
 
 
 def test_after_the_timeout_all_are_ended():
-    assert weft.launch(2, python(f"{RANK}; rank or exit(); {SLEEP}"), timeout=0.3) == [0, -15]
+    assert weft.launch(2, python(f"{RANK}; rank or exit(); {SLEEP}"), timeout=0.2) == [0, -15]
 
 
 def test_a_stopped_or_deaf_rank_is_ended_too(monkeypatch):
-    monkeypatch.setattr("weft.runtime.launch.GRACE", 0.2)
-    assert weft.launch(2, python(DEAF), timeout=0.3)[1] in {-15, -9}
+    monkeypatch.setattr("weft.runtime.launch.GRACE", 0.1)
+    assert weft.launch(2, python(DEAF), timeout=0.2)[1] in {-15, -9}
     stop = f"{RANK}; rank and os.kill(os.getpid(), 19); {SLEEP}"
-    assert weft.launch(2, python(stop), timeout=0.3) == [-15, -9]
+    assert weft.launch(2, python(stop), timeout=0.2) == [-15, -9]
 
 
 @pytest.mark.parametrize(
@@ -88,10 +90,10 @@ def test_ctrl_c_ends_all():
     )
     assert launcher.stdout
     assert launcher.stdout.readline() == "ready\n"
-    while len(ranks := psutil.Process(launcher.pid).children()) < 2:
+    while len(ranks := children_of(launcher.pid)) < 2:
         time.sleep(0.01)
     launcher.send_signal(signal.SIGINT)
     output, errors = launcher.communicate(timeout=60)
     assert (output, "KeyboardInterrupt" in errors) == ("", True)
     assert launcher.returncode == -signal.SIGINT
-    assert not [rank for rank in ranks if rank.is_running()]
+    assert not [rank for rank in ranks if rank.exists()]

@@ -1,4 +1,4 @@
-"""The wire under the sanitizers, with ranks that are threads of one program, which they can watch."""
+"""The wire under the sanitizers: ranks are threads of one program, which they can watch."""
 
 from __future__ import annotations
 
