@@ -22,7 +22,7 @@ test-fast: .venv/made-test  ## run all but the slow tests
 lint: .venv/made-check  ## check style, formatting and import rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/clang-format --dry-run --Werror $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp tests/seeds/*.?pp
+	$(BIN)/clang-format --dry-run --Werror $(filter %.cpp %.hpp,$(NATIVE)) tests/*/*.?pp
 	$(BIN)/lint-imports
 
 types: .venv/made-check  ## check types with mypy and pyright
@@ -32,7 +32,7 @@ types: .venv/made-check  ## check types with mypy and pyright
 format: .venv/made-check  ## format Python and C++
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix-only --quiet
-	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/mutants/*.cpp tests/seeds/*.?pp
+	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE)) tests/*/*.?pp
 
 stub: .venv/made-install  ## write the type stub of the native module
 	$(BIN)/python -m nanobind.stubgen -q -m weft._native -p native/bindings/stub.pat -o src/weft/_native.pyi
@@ -49,11 +49,12 @@ wheel: .venv/made-test  ## build the wheel and test it where there is no source
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 	$(call test-elsewhere,wheel)
 
-sanitize: .venv/made-test  ## run the suite on a core built with the address and undefined behaviour sanitizers
+sanitize: .venv/made-test  ## run the suite under the address and undefined behaviour sanitizers, threads under theirs
 	rm -rf dist
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist -Cbuild-dir=build/sanitize \
 	  -Ccmake.build-type=Debug -Ccmake.define.WEFT_SANITIZE=address,undefined .
 	$(call test-elsewhere,sanitize,$(SANITIZED))
+	$(BIN)/pytest tests/runtime/test_wire.py
 
 SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1

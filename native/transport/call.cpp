@@ -105,8 +105,7 @@ bool Call::progress() {
 }
 
 bool Call::advance() {
-  bool news = engine_.finished();
-  if (news) begin();  // the next run
+  bool news = engine_.finished();  // it waited for nobody
   for (std::int32_t way = 0; way < std::ssize(incoming_); ++way) news |= hear(incoming_[at(way)], way);
   for (std::int32_t way = 0; way < std::ssize(outgoing_); ++way) {
     std::int32_t returned = outgoing_[at(way)].outbox.collect();
@@ -118,14 +117,21 @@ bool Call::advance() {
   return true;
 }
 
-// Carries out instructions until there are none.  It ends with the run: there may be very many of those.
+// Does what can be done, of the next run too, but of no other: there may be very many that wait for nobody.
 void Call::go_on() {
+  carry_out_all();
+  if (!engine_.finished()) return;
+  if (--runs_left_ == 0) return group_.busy.store(false, std::memory_order_release);
+  begin();
+  carry_out_all();
+}
+
+void Call::carry_out_all() {
   while (!instructions_.empty()) {
     for (const Instruction& instruction : instructions_) carry_out(instruction);
     instructions_.clear();
     if (engine_.has_news()) engine_.poll(instructions_);
   }
-  if (engine_.finished() && --runs_left_ == 0) group_.busy.store(false, std::memory_order_release);
 }
 
 bool Call::hear(In& in, std::int32_t way) {

@@ -58,6 +58,7 @@ class Call {
   bool advance();
   void go_on();
   bool hear(In& in, std::int32_t way);
+  void carry_out_all();
   void carry_out(const Instruction& instruction);
   void send(const Instruction& instruction);
   void park(std::int32_t operation, In& in);

@@ -19,7 +19,7 @@ def test_every_schedule_ends_right(ranks):
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_every_schedule_ends_right_for_large_blocks_and_for_more_draws(ranks):
-    assert min(said(programs.every_schedule, ranks, [300, LARGE + 1], 120)) > 100
+    assert min(said(programs.every_schedule, ranks, [300, LARGE + 1], 60)) > 100
 
 
 def test_calls_of_a_group_may_take_turns():
