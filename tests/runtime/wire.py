@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -11,7 +12,7 @@ from twins.correct import correct_schedule
 from weft.collective import Collective
 from weft.schedule.lowering import elements_moved
 from weft.schedule.replay import Mode, modes
-from weft.schedule.schedule import Schedule
+from weft.schedule.schedule import NONE, Schedule
 from weft.synthesis.classic.algorithms import ALGORITHMS
 
 NATIVE = Path(__file__).parents[2] / "native"
@@ -92,32 +93,43 @@ def _broken_copy(folder: Path, broken: str) -> Path:
     return folder
 
 
-def cases(seeds: range, *, most_segments: int, times: int) -> str:
+def cases(
+    seeds: range, *, most_segments: int = 3, times: int = 2, ranks: tuple[int, int] = (2, 4)
+) -> str:
     """Algorithms and random schedules, small and large, through narrow and wide windows."""
-    return "".join(_case(Random(seed), most_segments, times) for seed in seeds)
+    return "".join(_case(Random(seed), most_segments, times, ranks) for seed in seeds)
 
 
-def _case(draw: Random, most_segments: int, times: int) -> str:
-    ranks = draw.randint(2, 4)
+def _case(draw: Random, most_segments: int, times: int, least_and_most: tuple[int, int]) -> str:
+    ranks = draw.randint(*least_and_most)
     schedule = correct_schedule(draw, ranks) if draw.random() < 0.5 else _classic(draw, ranks)
     mode = draw.choice(modes(schedule))
     collective = schedule.collective
     sizes = [draw.choice([1, 7, 100]) * (not collective.heard_is_enough)] * collective.blocks
     elements = elements_moved(schedule, sizes).tolist()
     given = list(_given(schedule, mode, sizes))
+    transfers = [(*row, n) for row, n in zip(schedule.transfers.tolist(), elements, strict=True)]
     numbers = [
         (
             *(ranks, schedule.slots, collective.scratch(0), int(collective.heard_is_enough)),
             *(draw.choice([1, 2, 8]), draw.randint(1, most_segments)),
-            *(FLOAT_BYTES * (sum(elements) + 1), draw.randint(1, times)),
-            *(len(elements), len(mode.aliases), len(given)),
+            *(_largest_message(transfers), draw.randint(1, times)),
+            *(len(transfers), len(mode.aliases), len(given)),
         ),
-        *((*row, n) for row, n in zip(schedule.transfers.tolist(), elements, strict=True)),
+        *transfers,
         *mode.aliases.tolist(),
         *given,
     ]
     name = f"{schedule.name}_{collective.name}_{mode.name}".replace(" ", "_")
     return f"{name} " + "\n".join(" ".join(map(str, row)) for row in numbers) + "\n"
+
+
+def _largest_message(transfers: list[tuple[int, ...]]) -> int:
+    """In bytes."""
+    sizes: defaultdict[int, int] = defaultdict(int)
+    for number, (*_, message, _, elements) in enumerate(transfers):
+        sizes[message if message != NONE else -2 - number] += elements
+    return max(1, FLOAT_BYTES * max(sizes.values(), default=0))
 
 
 def _classic(draw: Random, ranks: int) -> Schedule:
