@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,7 +24,7 @@ from weft.schedule.replay import modes
 from weft.schedule.schedule import Schedule
 
 LARGE = SEGMENT_BYTES // 2  # floats: two segments and more
-SOON = 0.1  # seconds
+SOON = 0.2  # seconds
 
 
 def outcome_of(work: Callable[[], object]) -> str:
@@ -197,14 +198,25 @@ def unlike(group: weft.Group, what: str) -> str:
     return outcome_of(group.prepare(build(weft.allreduce(ranks)), [given], [wanted]))
 
 
-def interrupted(group: weft.Group) -> list[str]:
+def interrupted(group: weft.Group, folder: str) -> list[str]:
     """Rank 0 waits for one that does not call, and is interrupted."""
     call = reduction(group)
     if group.rank == 1:
-        time.sleep(2 * SOON)
+        wait_for_word(folder)
         return [outcome_of(call)]
     signal_soon(os.getpid(), signal.SIGINT)
-    return [outcome_of(call), outcome_of(call)]
+    words = [outcome_of(call), outcome_of(call)]
+    give_word(folder)
+    return words
+
+
+def give_word(folder: str) -> None:
+    Path(folder, "word").touch()
+
+
+def wait_for_word(folder: str) -> None:
+    while not Path(folder, "word").exists():
+        time.sleep(0.01)
 
 
 def interrupted_at_work(group: weft.Group) -> str:
@@ -215,17 +227,18 @@ def interrupted_at_work(group: weft.Group) -> str:
     return outcome_of(lambda: call(1 << 50))
 
 
-def two_threads(group: weft.Group) -> list[str]:
+def two_threads(group: weft.Group, folder: str) -> list[str]:
     """A thread waits in a call while another tries one."""
     call, other = reduction(group), reduction(group, 3)
     if group.rank == 1:
-        time.sleep(2 * SOON)
+        wait_for_word(folder)
         return [outcome_of(call), outcome_of(other)]
     first: list[str] = []
     thread = threading.Thread(target=lambda: first.append(outcome_of(call)))
     thread.start()
     time.sleep(SOON)
     refused = [outcome_of(call), outcome_of(other)]
+    give_word(folder)
     thread.join()
     return [*first, *refused, outcome_of(other)]
 

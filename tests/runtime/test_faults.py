@@ -41,7 +41,7 @@ def test_a_rank_that_stops_is_waited_for_until_the_deadline():
     zero, one = outcomes(programs.one_stops, 2)
     assert one.code == -signal.SIGKILL  # by rank 0, in the end
     stalled, again = zero.said
-    assert "there was no news for 0.1 s, and it needs rank 1" in stalled
+    assert "there was no news for 0.2 s, and it needs rank 1" in stalled
     assert re.fullmatch(STALLED, stalled)
     assert re.fullmatch(OVER, again)
 
@@ -49,7 +49,7 @@ def test_a_rank_that_stops_is_waited_for_until_the_deadline():
 def test_a_rank_that_never_comes_is_waited_for_until_the_deadline():
     (word,) = said(programs.never_comes, 1)
     assert re.fullmatch(STALLED, word)
-    assert "there was no news for 0.1 s, and it needs rank 1" in word
+    assert "there was no news for 0.2 s, and it needs rank 1" in word
 
 
 @pytest.mark.parametrize("what", ["size", "segments", "schedule"])
@@ -66,8 +66,8 @@ def test_a_rank_that_runs_more_often_ends_when_the_others_have_gone():
     assert re.fullmatch(STALLED, twice)
 
 
-def test_ctrl_c_ends_a_wait_and_the_group():
-    interrupted, other = said(programs.interrupted, 2)
+def test_ctrl_c_ends_a_wait_and_the_group(tmp_path):
+    interrupted, other = said(programs.interrupted, 2, str(tmp_path))
     assert interrupted[0].startswith("KeyboardInterrupt")
     assert re.fullmatch(OVER, interrupted[1])
     assert re.fullmatch(STALLED, other[0])
@@ -80,8 +80,8 @@ def test_ctrl_c_ends_what_never_waits(ranks):
     assert all(re.fullmatch(STALLED, other) for other in others)
 
 
-def test_one_thread_at_a_time_runs_a_call_of_a_group():
-    zero, one = said(programs.two_threads, 2)
+def test_one_thread_at_a_time_runs_a_call_of_a_group(tmp_path):
+    zero, one = said(programs.two_threads, 2, str(tmp_path))
     refused = "BadInput: rank 0 cannot run ring: another call of this group is running"
     assert zero == ["finished", refused, refused, "finished"]
     assert one == ["finished", "finished"]

@@ -13,18 +13,20 @@ import pytest
 
 import weft
 
-SLEEP = "import time; time.sleep(600)"
-DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
 RANK = "import os; rank = int(os.environ['WEFT_RANK'])"
-LAUNCH = f"""
+LAUNCH = """
 import sys, weft
 print("ready", flush=True)
-print(weft.launch(2, [sys.executable, "-c", {SLEEP!r}]))
+print(weft.launch(2, ["sleep", "600"]))
 """
 
 
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
+
+
+def shell(code: str) -> list[str]:
+    return ["sh", "-c", code]
 
 
 def children_of(process: int) -> set[Path]:
@@ -59,14 +61,16 @@ def test_every_rank_is_told_which_it_is():
 
 
 def test_after_the_timeout_all_are_ended():
-    assert weft.launch(2, python(f"{RANK}; rank or exit(); {SLEEP}"), timeout=0.2) == [0, -15]
+    command = shell("[ $WEFT_RANK = 0 ] || exec sleep 600")
+    assert weft.launch(3, command, timeout=0.4) == [0, -15, -15]
 
 
 def test_a_stopped_or_deaf_rank_is_ended_too(monkeypatch):
     monkeypatch.setattr("weft.runtime.launch.GRACE", 0.1)
-    assert weft.launch(2, python(DEAF), timeout=0.2)[1] in {-15, -9}
-    stop = f"{RANK}; rank and os.kill(os.getpid(), 19); {SLEEP}"
-    assert weft.launch(2, python(stop), timeout=0.2) == [-15, -9]
+    deaf = "[ $WEFT_RANK = 0 ] || trap '' TERM; exec sleep 600"
+    assert weft.launch(2, shell(deaf), timeout=0.4) == [-15, -9]
+    stopped = "[ $WEFT_RANK = 0 ] || kill -STOP $$; exec sleep 600"
+    assert weft.launch(2, shell(stopped), timeout=0.4) == [-15, -9]
 
 
 @pytest.mark.parametrize(
