@@ -206,7 +206,9 @@ def random_runs(count: int) -> None:
     start = time.perf_counter()
     done = subprocess.run([sys.executable, driver, "0", str(count)], check=False)
     took = time.perf_counter() - start
-    print(f"{count:,} random runs in {took:.0f} s: {'MISSED' if done.returncode else 'none failed'}")
+    print(
+        f"{count:,} random runs in {took:.0f} s: {'MISSED' if done.returncode else 'none failed'}"
+    )
 
 
 if __name__ == "__main__":

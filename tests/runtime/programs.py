@@ -20,6 +20,7 @@ from twins.execute import expected
 from weft.collective import Collective
 from weft.runtime.call import Call
 from weft.runtime.group import SEGMENT_BYTES, share_memory
+from weft.runtime.tuning import tune
 from weft.schedule.replay import modes
 from weft.schedule.schedule import Schedule
 
@@ -258,3 +259,14 @@ def still_there(group: weft.Group) -> str:
         os.close(memory)
         time.sleep(SOON)
     return outcome_of(call)
+
+
+def tuned(group: weft.Group) -> list[int]:
+    """The segments that are found for one collective, which then ends right."""
+    schedule = weft.ring_allgather(weft.allgather(group.ranks))
+    case = Case(schedule, group.rank, [LARGE // 4] * group.ranks, in_place=False)
+    call = tune(group, schedule, case.inputs, case.outputs)
+    case.fill()
+    call()
+    case.check(expected(weft.Kind.ALLGATHER, group.ranks, 0, case.sizes.__getitem__))
+    return [call.segments]

@@ -185,6 +185,13 @@ def test_a_segment_fits_a_place_of_a_link(group):
         group.prepare(SWAP, [floats(most + 1)], [floats(most + 1)], segments=1)
 
 
+@pytest.mark.parametrize("segment_bytes", [-1, 0, 3, SEGMENT_BYTES + 1])
+def test_a_segment_is_an_element_or_more(group, segment_bytes):
+    with refused("the bytes of a segment is"):
+        group.prepare(RING, [floats()], [floats()], segment_bytes=segment_bytes)
+    assert group.prepare(RING, [floats()], [floats()], segment_bytes=4).segments == 4
+
+
 def test_a_schedule_is_for_so_many_ranks(group):
     with refused("is for 2 ranks, this group has 1"):
         group.prepare(weft.ring_allreduce(weft.allreduce(2)), [floats()], [floats()])
