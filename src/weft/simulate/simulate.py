@@ -25,6 +25,7 @@ from weft.units import counted
 MOST_SIZE = 1 << 50  # bytes
 MOST_SEGMENTS = 1 << 24
 MOST_WORK = 1 << 28  # segments of all messages
+MOST_TRIED = 1 << 22  # the same, to find the best number of segments: some seconds
 IN_VAIN = 2  # doublings in a row, to look no further
 
 
@@ -56,17 +57,22 @@ class Simulation:
         """How many segments are fastest by the cost model, which says so of any schedule.
 
         More of them let the steps of a schedule overlap, and cost more messages.  So one doubles
-        them, while that may gain 1 % by what is busiest, until it did not gain that twice in a row.
+        them, while that may gain 1 % by what is busiest, until it did not gain that twice in a row;
+        then it tries halfway between the best and its neighbours.
         """
-        best, least, in_vain, segments = 1, NEVER, 0, 1
-        while in_vain < IN_VAIN and segments <= self.most_segments and self._fits(segments):
+        best, least, segments = 1, NEVER, 1
+        while segments <= best << IN_VAIN and self._worth_trying(segments):
             done = self._once(segments, Conditions(window), 0, record=False)
-            in_vain += 1
             if done.end * 100 < least * 99:
-                best, least, in_vain = segments, done.end, 0
+                best, least = segments, done.end
             if int(done.busy.view(np.int64).max()) * 100 >= least * 99:
-                break
+                return best
             segments *= 2
+        halfway = [n for n in (best * 3 // 4, best * 3 // 2) if best // 2 < n != best]
+        for between in filter(self._worth_trying, halfway):
+            done = self._once(between, Conditions(window), 0, record=False)
+            if done.end * 100 < least * 99:
+                best, least = between, done.end
         return best
 
     def _once(
@@ -111,8 +117,13 @@ class Simulation:
             failed=done.failures.view(FAILURE),
         )
 
-    def _fits(self, segments: int) -> bool:
-        return segments * len(self.plan.messages.view(MESSAGE)) <= MOST_WORK
+    @property
+    def _messages(self) -> int:
+        return len(self.plan.messages.view(MESSAGE))
+
+    def _worth_trying(self, segments: int) -> bool:
+        most = min(self.most_segments, MOST_SEGMENTS)
+        return segments <= most and segments * self._messages <= MOST_TRIED
 
     def _require_segments(self, segments: int) -> None:
         most = min(self.most_segments, MOST_SEGMENTS)
@@ -121,7 +132,7 @@ class Simulation:
                 f"{counted(segments, 'segment')} of transfers that have {self.most_segments} bytes "
                 f"at most: give 1 to {most}"
             )
-        if not self._fits(segments):
+        if segments * self._messages > MOST_WORK:
             raise BadInput(
                 f"{self.schedule.name} in {counted(segments, 'segment')} is more than {MOST_WORK} "
                 "messages: give fewer segments"
