@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from weft.topology.topology import Topology
 from weft.units import counted
 
 MOST_SIZE = 1 << 50  # bytes
+MOST_SUM = 1 << 62  # bytes that a schedule moves, so that no message's are out of range
 MOST_SEGMENTS = 1 << 24
 MOST_WORK = 1 << 28  # segments of all messages
 MOST_TRIED = 1 << 22  # the same, to find the best number of segments: some seconds
@@ -155,6 +157,8 @@ def prepare(
     mode = mode_named(schedule, "in place" if in_place else "out of place")
     sizes = _block_sizes(schedule, size)
     elements = elements_moved(schedule, sizes)
+    moved = int(elements.sum(dtype=float))
+    require_range(f"what {schedule.name} moves, in bytes,", moved, 0, MOST_SUM)
     plan = lower(schedule, mode, elements)
     connections = plan.connections.view(CONNECTION)[["src", "dst", "route"]].tolist()
     return Simulation(
@@ -190,21 +194,23 @@ def simulate(  # noqa: PLR0913 - what a run meets is said by keyword
 
 def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
     collective = schedule.collective
-    if not isinstance(size, int):
+    if not isinstance(size, int | np.integer):
         if len(size) != collective.blocks:
             raise BadInput(
-                f"{len(size)} sizes for {counted(collective.blocks, 'block')}: give one for each"
+                f"{counted(len(size), 'size')} for {counted(collective.blocks, 'block')}: "
+                "give one for each"
             )
-        sizes = list(size)
+        sizes = [index(each) for each in size]
     elif collective.uneven:
         raise BadInput(f"{collective!r} has blocks of any size: give a list with that of each")
     elif collective.heard_is_enough:
         sizes = [0] * collective.blocks
     else:
         require_range("the size", size, 0, MOST_SIZE)
-        sizes = [size // _most_blocks(collective)] * collective.blocks
+        sizes = [int(size) // _most_blocks(collective)] * collective.blocks
     for each in sizes:
         require_range("the size of a block", each, 0, MOST_SIZE)
+    require_range("the size of all blocks together", sum(sizes), 0)
     return sizes
 
 
@@ -224,5 +230,9 @@ def _most_blocks(collective: Collective) -> int:
 
 def _most_held(collective: Collective, sizes: Sequence[int]) -> int:
     """Bytes that a rank gives or gets, whichever is more."""
-    each = np.array(sizes, np.int64)
-    return max(int(np.bincount(rank, each[block]).max()) for rank, block in _held(collective))
+    each, most = np.array(sizes, np.int64), 0
+    for ranks, blocks in _held(collective):
+        held = np.zeros(collective.ranks, np.int64)
+        np.add.at(held, ranks, each[blocks])
+        most = max(most, int(held.max()))
+    return most
