@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import index
 
 import numpy as np
+import numpy.typing as npt
 
 from weft import _native
 from weft.checks import require_range
@@ -14,14 +15,16 @@ from weft.collective import Collective
 from weft.errors import BadInput
 from weft.kinds import Ints, holders
 from weft.schedule.lowering import elements_moved, lower
-from weft.schedule.replay import mode_named
-from weft.schedule.schedule import Schedule
+from weft.schedule.replay import Mode, mode_named
+from weft.schedule.schedule import NONE, Schedule
 from weft.simulate.conditions import NEVER, WINDOW, Conditions, Fault, Noise
 from weft.simulate.machine import Machine, machine_of
 from weft.simulate.misfortunes import misfortunes
 from weft.simulate.trace import CONNECTION, FAILURE, MESSAGE, PART, RECORD, Trace, Use
 from weft.topology.topology import Topology
 from weft.units import counted
+
+Mask = npt.NDArray[np.bool_]
 
 MOST_SIZE = 1 << 50  # bytes
 MOST_SUM = 1 << 62  # bytes that a schedule moves, so that no message's are out of range
@@ -157,6 +160,7 @@ def prepare(
     mode = mode_named(schedule, "in place" if in_place else "out of place")
     sizes = _block_sizes(schedule, size)
     elements = elements_moved(schedule, sizes)
+    elements[_is_there_already(schedule, mode)] = 0
     moved = int(elements.sum(dtype=float))
     require_range(f"what {schedule.name} moves, in bytes,", moved, 0, MOST_SUM)
     plan = lower(schedule, mode, elements)
@@ -212,6 +216,29 @@ def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
         require_range("the size of a block", each, 0, MOST_SIZE)
     require_range("the size of all blocks together", sum(sizes), 0)
     return sizes
+
+
+def _is_there_already(schedule: Schedule, mode: Mode) -> Mask:
+    """The transfers that copy a slot onto itself, as where an output is its input's memory."""
+    t = schedule.transfers
+    there: Mask = (t["src"] == t["dst"]) & (t["addend"] == NONE)
+    copies = t[there]
+    source, target = (
+        _places(schedule, mode, copies["src"], copies[slot]) for slot in ("src_slot", "dst_slot")
+    )
+    there[there] = source == target
+    return there
+
+
+def _places(schedule: Schedule, mode: Mode, ranks: Ints, slots: Ints) -> Ints:
+    """The slots whose memory these are."""
+    aliases = np.sort(mode.aliases, order=["rank", "slot"])
+    keys = aliases["rank"].astype(np.int64) * schedule.slots + aliases["slot"]
+    wanted = ranks.astype(np.int64) * schedule.slots + slots
+    at = np.searchsorted(keys, wanted)
+    is_alias = np.append(keys, NONE)[at] == wanted
+    places: Ints = np.where(is_alias, np.append(aliases["place"], NONE)[at], slots)
+    return places
 
 
 def _held(collective: Collective) -> list[tuple[Ints, Ints]]:
