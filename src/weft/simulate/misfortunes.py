@@ -39,10 +39,10 @@ def misfortunes(
             slow[resource].append((fault.start, fault.end, fault.factor))
     noise = conditions.noise
     if noise:
-        if horizon // noise.every * topology.ranks > MOST_PAUSES:
+        if horizon // (noise.every + noise.longest // 2) * topology.ranks > MOST_PAUSES:
             raise BadInput(
                 f"a run of {time_text(horizon)} has more than {MOST_PAUSES} pauses: "
-                "let them be rarer"
+                "let them be rarer, or the deadline earlier"
             )
         for rank in range(topology.ranks):
             slow[rank] += noise.pauses(rank, horizon)

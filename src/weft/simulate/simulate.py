@@ -54,9 +54,10 @@ class Simulation:
         horizon = 32 * noise.every if noise else 0
         while True:
             done = self._once(segments, conditions, horizon, record=record)
-            if noise is None or min(done.end, conditions.latest) <= horizon:
+            last = max([done.end, *done.failures.view(FAILURE)["time"].tolist()])
+            if noise is None or last <= horizon:
                 return self._trace(done, segments, conditions)
-            horizon = 2 * done.end
+            horizon = 2 * last
 
     def best_segments(self, window: int = WINDOW) -> int:
         """How many segments are fastest by the cost model, which says so of any schedule.
