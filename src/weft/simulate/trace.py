@@ -164,7 +164,9 @@ class Trace:
     def _failure(self, row: tuple[int, ...]) -> Failure:
         time, rank, reason, message, segment, peer, cause = row
         why = "its deadline passed" if reason else "a peer had gone"
-        waits = "under way" if cause == START else f"waiting for {self.wait_text(cause, message)}"
+        waits = f"waiting for {self.wait_text(cause, message)}"
+        if cause == START:
+            waits = "under way" if peer == NONE else f"under way to rank {peer}"
         text = (
             f"rank {rank} gave up at {time_text(time)}, for {why}: {self.message_text(message)}, "
             f"segment {segment} of {self.segments}, was {waits}"
