@@ -30,6 +30,7 @@ MOST_SIZE = 1 << 50  # bytes
 MOST_SUM = 1 << 62  # bytes that a schedule moves, so that no message's are out of range
 MOST_SEGMENTS = 1 << 24
 MOST_WORK = 1 << 28  # segments of all messages
+MOST_RECORDED = 1 << 24  # the same, where each is remembered: some gigabytes
 MOST_TRIED = 1 << 22  # the same, to find the best number of segments: some seconds
 IN_VAIN = 2  # doublings in a row, to look no further
 
@@ -49,7 +50,7 @@ class Simulation:
         """Return what became of it; without `segments` it takes as many as are fastest."""
         if segments is None:
             segments = self.best_segments(conditions.window)
-        self._require_segments(segments)
+        self._require_segments(segments, MOST_RECORDED if record else MOST_WORK)
         noise = conditions.noise
         horizon = 32 * noise.every if noise else 0
         while True:
@@ -131,16 +132,16 @@ class Simulation:
         most = min(self.most_segments, MOST_SEGMENTS)
         return segments <= most and segments * self._messages <= MOST_TRIED
 
-    def _require_segments(self, segments: int) -> None:
+    def _require_segments(self, segments: int, most_work: int) -> None:
         most = min(self.most_segments, MOST_SEGMENTS)
         if not 1 <= segments <= most:
             raise BadInput(
                 f"{counted(segments, 'segment')} of transfers that have {self.most_segments} bytes "
                 f"at most: give 1 to {most}"
             )
-        if segments * self._messages > MOST_WORK:
+        if segments * self._messages > most_work:
             raise BadInput(
-                f"{self.schedule.name} in {counted(segments, 'segment')} is more than {MOST_WORK} "
+                f"{self.schedule.name} in {counted(segments, 'segment')} is more than {most_work} "
                 "messages: give fewer segments"
             )
 
