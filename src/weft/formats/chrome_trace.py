@@ -7,9 +7,11 @@ processor applies one.  Arrows lead from where a segment leaves to where it is a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from weft.errors import BadInput
 from weft.schedule.schedule import NONE
@@ -47,44 +49,52 @@ def _name(what: str, rank: int, track: int, label: str) -> Event:
 
 
 def _slices(trace: Trace) -> Iterator[Event]:
-    texts: dict[int, str] = {}
+    text, crosses, way_of = cache(trace.message_text), cache(trace.crosses), cache(trace.way_of)
+    wait_text = cache(trace.wait_text)
+    applied = _applied(trace)
     for record in trace.records.tolist():
         ready, start, end, rank, receives, message, segment, follower, cause, resource = record
-        for each in (message, follower):
-            texts.setdefault(each, trace.message_text(each) if each != NONE else "")
-        track = APPLY if receives else 1 + trace.way_of(message)
-        waited = trace.wait_text(cause, message)
+        waited = wait_text(cause, message)
+        if resource != NONE:
+            waited += f", then {trace.uses[int(resource)].name}"
         details = {
             "segment": segment,
             "bytes": trace.bytes_of(message, segment),
             "ready (us)": ready / MICROSECOND,
-            "waited last for": f"{waited}, then {trace.uses[int(resource)].name}"
-            if resource != NONE
-            else waited,
+            "waited last for": waited,
         }
         if follower != NONE:
-            details["and at once"] = texts[follower]
-        yield {
-            "name": texts[message],
+            details["and at once"] = text(follower)
+        place = {
+            "ts": start / MICROSECOND,
+            "pid": rank,
+            "tid": APPLY if receives else 1 + way_of(message),
+        }
+        yield place | {
+            "name": text(message),
             "cat": "apply" if receives else "send",
             "ph": "X",
-            "ts": start / MICROSECOND,
             "dur": (end - start) / MICROSECOND,
-            "pid": rank,
-            "tid": track,
             "args": details,
         }
-        place = {"pid": rank, "tid": track, "ts": start / MICROSECOND}
         for each in (message, follower):
-            if each != NONE and trace.crosses(each):
-                yield _arrow(trace, each, segment, rank) | place
+            number = each * trace.segments + segment
+            if each != NONE and crosses(each) and number in applied:
+                yield place | _arrow(trace, each, number, rank)
 
 
-def _arrow(trace: Trace, message: int, segment: int, rank: int) -> Event:
+def _applied(trace: Trace) -> set[int]:
+    """The segments that have been applied, numbered by message; others get no arrow."""
+    done = trace.records[trace.records["receives"] == 1]
+    numbers = done["message"].astype(np.int64) * trace.segments + done["segment"]
+    return set(numbers.tolist())
+
+
+def _arrow(trace: Trace, message: int, number: int, rank: int) -> Event:
     """The beginning of an arrow where the message is sent, its end where it is applied."""
     leaves = int(trace.messages["src"][message]) == rank
     side: Event = {"ph": "s"} if leaves else {"ph": "f", "bp": "e"}
-    return {"name": "message", "cat": "message", "id": message * trace.segments + segment} | side
+    return {"name": "message", "cat": "message", "id": number} | side
 
 
 def _failures(trace: Trace) -> Iterator[Event]:
