@@ -15,6 +15,8 @@ from weft.errors import BadInput
 GIGABYTE = 10**9
 NANOSECOND, MICROSECOND = 10**3, 10**6  # in picoseconds
 
+DIGITS = 4  # of a rate or time that is said
+
 _RATES = ((10**12, "TB/s"), (10**9, "GB/s"), (10**6, "MB/s"), (10**3, "kB/s"), (1, "B/s"))
 _TIMES = ((10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns"), (1, "ps"))
 
@@ -72,5 +74,6 @@ def time_text(picoseconds: int) -> str:
 
 
 def _in_units(value: int, units: tuple[tuple[int, str], ...]) -> str:
+    value = round(value, min(0, DIGITS - len(str(value))))
     size, unit = next(((s, u) for s, u in units if value >= s), units[-1])
-    return f"{value / size:.4g} {unit}"
+    return f"{value / size:.10g} {unit}"
