@@ -7,29 +7,32 @@ import numpy.typing as npt
 
 from weft.simulate.conditions import NEVER
 from weft.simulate.trace import Trace
-from weft.units import time_text
+from weft.units import counted, time_text
 
 Cells = npt.NDArray[np.bool_]
 
 MOST_RANKS = 32
 IDLE, SENDS, APPLIES, BOTH, GONE = ".>+#x"
 LEGEND = f"{SENDS} sends   {APPLIES} applies   {BOTH} both   {IDLE} waits   {GONE} is gone"
+LEAST_WIDTH = 24  # for the largest rank's name and any time
 
 
 def gantt_text(trace: Trace, width: int = 72) -> str:
-    """What each rank does when, in so many columns; only what takes time can be seen."""
+    """What each rank does when, in lines of `width`, 24 at least; only what takes time is seen."""
+    width = max(width, LEAST_WIDTH)
     label = len(f"rank {trace.topology.ranks - 1}  ")
-    columns = max(8, width - label)
+    columns = width - label
     ends = [failure.time for failure in trace.failures]
     span = max([trace.time, *ends, 1])
     lines = [
-        f"rank {rank}".ljust(label) + _row(trace, rank, span, columns)
+        (f"rank {rank}".ljust(label) + _row(trace, rank, span, columns)).rstrip()
         for rank in range(min(trace.topology.ranks, MOST_RANKS))
     ]
     if trace.topology.ranks > MOST_RANKS:
-        lines.append(f"and {trace.topology.ranks - MOST_RANKS} more ranks")
+        lines.append(f"and {counted(trace.topology.ranks - MOST_RANKS, 'more rank')}")
     axis = " " * label + "0" + time_text(span).rjust(columns - 1)
-    return "\n".join([*lines, axis, LEGEND])
+    legend = LEGEND if len(LEGEND) <= width else LEGEND.replace("   ", "\n")
+    return "\n".join([*lines, axis, legend])
 
 
 def _row(trace: Trace, rank: int, span: int, columns: int) -> str:
@@ -44,8 +47,9 @@ def _row(trace: Trace, rank: int, span: int, columns: int) -> str:
     gone = [failure.time for failure in trace.failures if failure.rank == rank]
     gone += [fault.start for fault in trace.conditions.faults if fault.dies and fault.rank == rank]
     for time in gone:
-        row[time * columns // span :] = GONE
-    return "".join(row.tolist()).rstrip()
+        if time <= span:
+            row[min(time * columns // span, columns - 1) :] = GONE
+    return "".join(row.tolist())
 
 
 def _passes_on(trace: Trace, records: npt.NDArray[np.void], rank: int) -> Cells:
