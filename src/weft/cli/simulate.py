@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from weft.cli.printing import print_json, print_plain, print_table, screen, shown, working
-from weft.errors import BadInput
+from weft.errors import BadInput, WrongSchedule
 from weft.formats.chrome_trace import chrome_trace
 from weft.formats.files import read_schedule, write_bytes
 from weft.schedule.schedule import Schedule
@@ -94,7 +95,11 @@ def simulate(
         traces: list[Trace] = []
         for each in sizes:
             say(f"simulating {shown(file)} at {_size_text(each)}")
-            simulation = prepare(schedule, machine, each, in_place=in_place)
+            try:
+                simulation = prepare(schedule, machine, each, in_place=in_place)
+            except WrongSchedule:
+                command = shlex.join(["weft", "verify", str(file)])
+                raise BadInput(f"{file} is a wrong schedule: `{command}` shows why") from None
             record = gantt or trace is not None
             traces.append(simulation.run(segments, conditions, record=record))
         if trace:
