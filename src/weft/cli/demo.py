@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from shutil import get_terminal_size
 
 import numpy as np
 
@@ -105,5 +106,5 @@ def _show_time() -> None:
     print_plain(
         f"A {trace.schedule.name} broadcast of {size_text(SIZE)}, in {trace.segments} segments: "
         f"{time_text(trace.time)}, by the engine that also runs it.\n\n"
-        + gantt_text(trace, min(screen.width, WIDTH))
+        + gantt_text(trace, min(get_terminal_size().columns, WIDTH))
     )

@@ -6,11 +6,12 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
 
-from weft.cli.printing import print_json, print_plain, print_table, screen, shown, working
+from weft.cli.printing import print_json, print_plain, print_table, shown, working
 from weft.errors import BadInput, WrongSchedule
 from weft.formats.chrome_trace import chrome_trace
 from weft.formats.files import read_schedule, write_bytes
@@ -157,7 +158,7 @@ def _print(schedule: Schedule, traces: list[Trace], *, gantt: bool) -> None:
     for failure in traces[0].failures:
         print_plain(failure.text)
     if gantt:
-        print_plain(f"\n{gantt_text(traces[0], screen.width)}")
+        print_plain(f"\n{gantt_text(traces[0], get_terminal_size().columns)}")
 
 
 def _busiest(trace: Trace) -> str:

@@ -26,7 +26,6 @@ from weft.runtime.call import Call
 from weft.schedule.lowering import elements_moved, lower
 from weft.schedule.replay import Mode, mode_named, table_rows
 from weft.schedule.schedule import NONE, Schedule
-from weft.schedule.verify import verify
 
 MOST_RANKS = 64
 MOST_DEADLINE = 1e6  # seconds
@@ -99,11 +98,10 @@ class Group:
             )
         if not 0 <= deadline <= MOST_DEADLINE:
             raise BadInput(f"the deadline is {deadline}: give 0 to {MOST_DEADLINE:g} seconds")
-        verify(schedule)
         mode = mode_named(schedule, "in place" if in_place else "out of place")
         binding = Binding(c, self.rank, inputs, outputs, sizes, in_place)
+        elements = elements_moved(schedule, binding.block_sizes)
         one_way = _by_one_route(schedule)
-        elements = elements_moved(one_way, binding.block_sizes)
         count = _segments(one_way, elements, segments, segment_bytes)
         return Call(
             self._native,

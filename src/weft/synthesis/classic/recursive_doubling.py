@@ -23,9 +23,13 @@ def recursive_doubling_allreduce(collective: Collective) -> Schedule:
     given, wanted = c.input(0), c.output(0)
     draft.move(extra, extra - len(rank), given, c.scratch(0), add=given)
     value = np.where(rank < len(extra), c.scratch(0), given)
-    if steps <= 1:  # What is sent in the only step must not be where its result goes.
-        draft.copy(rank[len(extra) :], given, c.scratch(0) if steps else wanted)
-        value = np.full_like(rank, c.scratch(0))
+    if steps == 0:
+        draft.copy(0, given, wanted)
+    if steps == 1:  # Where the result goes may be what the second rank has still to send.
+        draft.move(0, 1, value[0], c.scratch(0))
+        draft.move(1, 0, value[1], wanted, add=value[0])
+        draft.copy(1, c.scratch(0), wanted, add=value[1])
+        steps = 0
     for step in range(steps):
         target = c.scratch(step + 1) if step < steps - 1 else wanted
         draft.move(rank, rank ^ 1 << step, value, target, add=value[rank ^ 1 << step])
