@@ -32,7 +32,11 @@ struct Side {
 };
 
 void wait_for(const Flag& flag, std::uint64_t least) {
-  while (flag.value.load(std::memory_order_acquire) < least) __builtin_ia32_pause();
+  while (flag.value.load(std::memory_order_acquire) < least) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
 }
 
 void send(Lane& lane, const float* source, std::int64_t count) {
@@ -50,7 +54,10 @@ const float* receive(Lane& lane) {
 
 void give_back(Lane& lane) { lane.freed.value.fetch_add(1, std::memory_order_release); }
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) void add(float* target, const float* left,
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+void add(float* target, const float* left,
                                                                       const float* right,
                                                                       std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) target[i] = left[i] + right[i];

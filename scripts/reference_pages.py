@@ -51,12 +51,12 @@ FILES_LEAD = """\
 
 Schedules and topologies are JSON, or JSON compressed with gzip. Numbers are whole, unknown fields
 are refused, and a field with a default may be left out. A schedule is verified whenever it is
-loaded; `weft verify` also reads the [text form](../how-to/write-an-algorithm.md#as-text).
+loaded; commands also read the [text form](../how-to/write-an-algorithm.md#as-text).
 """
 TEXT_LEAD = """\
 # Text
 
-`weft verify` reads schedules as text, `weft.parse_text` and `weft.format_text` turn one into the
+Commands read schedules as text; `weft.parse_text` and `weft.format_text` turn one into the
 other. What follows `#` is for people.
 
 """

@@ -101,7 +101,6 @@ void register_transport(nb::module_& module) {
     }
   });
   nb::exception<weft::BrokenPeer>(module, "BrokenPeer", PyExc_RuntimeError);
-  module.attr("MOST_PLACES") = weft::kMostPlaces;
   module.def(
       "create_memory",
       [](std::int32_t ranks, std::int32_t window, std::int64_t segment_bytes) {
@@ -123,8 +122,7 @@ void register_transport(nb::module_& module) {
       .def_prop_ro("by_deadline", [](const weft::Failure& f) { return f.reason == weft::Reason::kDeadline; })
       .def_ro("operation", &weft::Failure::operation)
       .def_ro("segment", &weft::Failure::segment)
-      .def_ro("peer", &weft::Failure::peer)
-      .def_ro("cause", &weft::Failure::cause);
+      .def_ro("peer", &weft::Failure::peer);
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&run_from_python)}, {0, nullptr}};
   nb::class_<Prepared>(module, "Call", nb::type_slots(slots), "One rank's part of a schedule on real memory.")
       .def(

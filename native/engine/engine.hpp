@@ -25,7 +25,7 @@ struct Life {
   bool gives_room_back;   // when it has ended, the driver tells the sender that its room is free
 };
 
-// By Kind.
+// By Kind: all that a segment waits for and gives back.
 inline constexpr std::array kLives = {
     Life{"send", 0, true, false},     // is told to leave, and has left
     Life{"receive", 1, false, true},  // is told to be applied, and has been

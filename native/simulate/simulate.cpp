@@ -330,10 +330,18 @@ class Simulator {
     Picoseconds work = time_to_apply(first.message, i.segment);
     if (i.follower != kNone) {
       const Operation& second = operation(job.rank, i.follower);
-      if (second.kind == Kind::kLocal) work = std::max(work, time_to_apply(second.message, i.segment));
+      if (second.kind == Kind::kLocal) {
+        const Picoseconds other = time_to_apply(second.message, i.segment);
+        work = adds(first) && adds(second) ? require_told(work + other) : std::max(work, other);
+      }
       if (second.kind == Kind::kSend) work += costs.send;
     }
     return work + (first.kind == Kind::kReceive ? costs.receive : 0);
+  }
+
+  // Of an operation that goes together with another, which is a single part.
+  bool adds(const Operation& about) const {
+    return plan_.parts[at(plan_.messages[at(about.message)].first)].adds;
   }
 
   Picoseconds time_to_apply(std::int32_t message, std::int32_t segment) const {

@@ -21,7 +21,6 @@ class Seat {
   Seat& operator=(const Seat&) = delete;
 
   const SharedMemory& memory() const { return *memory_; }
-  std::int32_t rank() const { return rank_; }
 
   bool is_gone(std::int32_t other) const;  // left or dead; one who has not come yet is not
   void leave();                            // of its own will

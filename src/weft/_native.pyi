@@ -103,8 +103,6 @@ def simulate(plan: Plan, *, segments: int, window: int, record: bool, rates: Ann
 class BrokenPeer(RuntimeError):
     pass
 
-MOST_PLACES: int = 32
-
 def create_memory(ranks: int, window: int, segment_bytes: int) -> int:
     """Return the descriptor of a new memory file."""
 
@@ -132,9 +130,6 @@ class Failure:
 
     @property
     def peer(self) -> int: ...
-
-    @property
-    def cause(self) -> int: ...
 
 class Call:
     """One rank's part of a schedule on real memory."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import BadInput
-from weft.simulate.conditions import DEADLINE, LATEST, NEVER, Conditions, Fault, Noise
+from weft.simulate.conditions import LATEST, Fault, Noise
 
 MS = 10**9
 seeds = st.integers(0, 2**40)
@@ -118,10 +118,3 @@ def test_pauses_are_apart_and_no_longer_than_said(seed, longest, every):
 def test_seeds_and_ranks_pause_at_times_of_their_own():
     drawn = [tuple(Noise(10, 100, seed).pauses(rank, 1000)) for seed in (0, 1) for rank in (0, 1)]
     assert len(set(drawn)) == 4
-
-
-def test_ranks_wait_for_30_s_where_something_fails():
-    assert Conditions().latest == NEVER
-    assert Conditions(faults=[Fault(0, rank=0)]).latest == DEADLINE == 30 * 10**12
-    assert Conditions(faults=[Fault(0, rank=0)], deadline=5).latest == 5
-    assert Conditions(deadline=0).latest == 0

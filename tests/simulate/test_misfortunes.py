@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import weft
 from twins.machines import any_noise, any_simulation
-from weft.simulate.conditions import DEADLINE, MOST_FACTOR, NEVER, Conditions, Fault, Noise
+from weft.simulate.conditions import MOST_FACTOR, NEVER, Conditions, Fault, Noise
 from weft.simulate.misfortunes import _one_at_a_time
 from weft.simulate.simulate import prepare
 from weft.simulate.trace import Trace
@@ -85,9 +85,9 @@ def test_a_rank_that_stops_for_good_is_waited_for_and_says_nothing():
 
 
 def test_a_link_that_stays_broken_is_waited_for_until_the_deadline():
-    trace = ring_of_4("link 0->1 breaks at 0s")
+    trace = ring_of_4("link 0->1 breaks at 0s", deadline=30 * 10**12)
     assert not trace.finished
-    assert {failure.time for failure in trace.failures} == {DEADLINE}
+    assert {failure.time for failure in trace.failures} == {30 * 10**12}
     first = trace.failures[0]
     assert (first.rank, first.transfer, first.segment, first.peer) == (0, 0, 0, 1)
     assert first.text == (
@@ -140,12 +140,33 @@ def test_a_rank_hears_of_a_failure_when_its_pause_is_over_however_late_that_is()
     noise = Noise(longest=10**12, every=10**9)
     schedule = weft.ring_allreduce(weft.allreduce(4))
     broken = [Fault(0, link=(0, 1))]
-    trace = weft.simulate(schedule, ring(4), SIZE, noise=noise, faults=broken)
-    pauses = {rank: list(noise.pauses(rank, 2 * DEADLINE)) for rank in range(4)}
+    deadline = 30 * 10**12
+    trace = weft.simulate(schedule, ring(4), SIZE, noise=noise, faults=broken, deadline=deadline)
+    pauses = {rank: list(noise.pauses(rank, 2 * deadline)) for rank in range(4)}
     for failure in trace.failures:
-        late = [end for start, end, _ in pauses[failure.rank] if start <= DEADLINE < end]
-        assert failure.time == max([DEADLINE, *late])
-    assert any(failure.time > DEADLINE for failure in trace.failures)
+        late = [end for start, end, _ in pauses[failure.rank] if start <= deadline < end]
+        assert failure.time == max([deadline, *late])
+    assert any(failure.time > deadline for failure in trace.failures)
+
+
+def test_ranks_that_would_wait_for_ever_give_up_30_s_after_the_last_news():
+    quiet = ring_of_4("link 0->1 breaks at 0s")
+    last = int(quiet.records["end"].max())
+    assert {failure.time for failure in quiet.failures} == {last + 30 * 10**12}
+
+
+def test_a_run_that_takes_longer_than_that_is_no_failure():
+    assert ring_of_4("link 0->1 breaks at 0s for 100s").finished
+
+
+def test_a_rank_of_which_nothing_takes_time_cannot_be_slower():
+    with pytest.raises(weft.BadInput, match="nothing that rank 1 does takes time on ring:4"):
+        weft.simulate(
+            weft.ring_allreduce(weft.allreduce(4)),
+            weft.find_topology("ring:4"),
+            SIZE,
+            faults=[Fault(0, rank=1, factor=2)],
+        )
 
 
 def test_long_pauses_count_for_few():

@@ -210,7 +210,9 @@ class Simulator:
         took = send * len(sent) + receive * self.messages[job.message].comes(job.rank)
         applied = [n for n in (job.message, job.follower) if n != NONE and n not in sent]
         sizes = [self.bytes_of(n, job.segment) for n in applied]
-        return took + max((time_of(c, copy) + time_of(a, reduce) for c, a in sizes), default=0)
+        times = [time_of(copied, copy) + time_of(added, reduce) for copied, added in sizes]
+        add_up = all(self.messages[n].parts[0].addend is not None for n in applied)
+        return took + (sum(times) if add_up else max(times, default=0))
 
     def bytes_of(self, message: int, segment: int) -> tuple[int, int]:
         """How many are copied and how many are added."""

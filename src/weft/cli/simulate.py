@@ -13,12 +13,12 @@ import typer
 
 from weft.cli.printing import print_json, print_plain, print_table, shown, working
 from weft.errors import BadInput, WrongSchedule
-from weft.formats.chrome_trace import chrome_trace
+from weft.formats.chrome_trace import MOST_RECORDS, chrome_trace
 from weft.formats.files import read_schedule, write_bytes
 from weft.schedule.schedule import Schedule
 from weft.simulate.conditions import NEVER, WINDOW, Conditions, Fault, Noise
 from weft.simulate.gantt import gantt_text
-from weft.simulate.simulate import prepare
+from weft.simulate.simulate import MOST_RECORDED, prepare
 from weft.simulate.trace import Trace
 from weft.topology.zoo import find_topology
 from weft.units import parse_size, parse_time, rate_text, size_text, time_text
@@ -54,7 +54,12 @@ Faults = Annotated[
     list[str] | None,
     typer.Option("--fault", help="'rank 3 dies at 1ms', 'link 0->1 slows 4x at 0s for 2ms', ..."),
 ]
-Deadline = Annotated[str | None, typer.Option(help="When ranks give up; 30s if there is a fault.")]
+Deadline = Annotated[
+    str | None,
+    typer.Option(
+        help="When ranks give up, from the start; if they would wait for ever, 30s later."
+    ),
+]
 Gantt = Annotated[bool, typer.Option("--gantt", help="Draw what each rank does when.")]
 TraceFile = Annotated[
     Path | None, typer.Option("--trace", help="Write a trace that Perfetto opens.")
@@ -101,7 +106,7 @@ def simulate(
             except WrongSchedule:
                 command = shlex.join(["weft", "verify", str(file)])
                 raise BadInput(f"{file} is a wrong schedule: `{command}` shows why") from None
-            record = gantt or trace is not None
+            record = MOST_RECORDS if trace else MOST_RECORDED if gantt else 0
             traces.append(simulation.run(segments, conditions, record=record))
         if trace:
             write_bytes(chrome_trace(traces[0]), trace)
@@ -166,7 +171,9 @@ def _busiest(trace: Trace) -> str:
     busy = sorted(trace.uses, key=lambda use: -use.busy)
     most = [use for use in busy if trace.time and use.busy / trace.time >= BUSY]
     if not most:
-        return "nothing is busy for even half of the time: it is latency that counts"
+        told = trace.conditions.noise or trace.conditions.faults or not trace.time
+        why = "" if told else ": it is latency that counts"
+        return f"nothing is busy for even half of the time{why}"
     names = ", ".join(f"{use.name} {use.busy / trace.time:.1%}" for use in most[:MOST_SHOWN])
     more = f", and {len(most) - MOST_SHOWN} more" if len(most) > MOST_SHOWN else ""
     return f"busy: {names}{more}"

@@ -17,7 +17,6 @@ NEVER: int = _native.NEVER
 LATEST: int = _native.LATEST  # picoseconds that can be told
 WINDOW = 8  # segments that a sender may be ahead of a receiver
 MOST_WINDOW = 1 << 20
-DEADLINE = 30 * 10**12  # where something fails and nobody says how long to wait
 MOST_FACTOR = 1 << 20
 
 Slowdown = tuple[int, int, int]  # from, until, factor
@@ -106,7 +105,10 @@ class Noise:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a run meets; if no deadline is given, ranks wait for 30 s where something fails."""
+    """What a run meets; at the deadline, counted from the start, ranks give up.
+
+    Without one they wait for ever, unless that would not end: then for 30 s without news.
+    """
 
     window: int = WINDOW
     noise: Noise | None = None
@@ -117,10 +119,3 @@ class Conditions:
         require_range("the window", self.window, 1, MOST_WINDOW)
         if self.deadline is not None:
             require_range("the deadline in picoseconds", self.deadline, 0, LATEST)
-
-    @property
-    def latest(self) -> int:
-        """When ranks give up."""
-        if self.deadline is not None:
-            return self.deadline
-        return DEADLINE if self.faults else NEVER

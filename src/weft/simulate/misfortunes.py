@@ -58,6 +58,11 @@ def misfortunes(
 def _resources(topology: Topology, machine: Machine, fault: Fault) -> list[int]:
     if fault.rank is not None:
         require_range("the rank of a fault", fault.rank, 0, topology.ranks - 1)
+        if fault.factor > 1 and not (machine.overheads.any() or machine.paths[:, 1].any()):
+            raise BadInput(
+                f"nothing that rank {fault.rank} does takes time on {topology.name}, so that it "
+                "cannot be slower: give the topology overheads"
+            )
         return [fault.rank]
     assert fault.link is not None
     links = topology.between(*fault.link)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 
 import numpy as np
@@ -17,7 +17,7 @@ from weft.kinds import Ints, holders
 from weft.schedule.lowering import elements_moved, lower
 from weft.schedule.replay import Mode, mode_named
 from weft.schedule.schedule import NONE, Schedule
-from weft.simulate.conditions import NEVER, WINDOW, Conditions, Fault, Noise
+from weft.simulate.conditions import LATEST, NEVER, WINDOW, Conditions, Fault, Noise
 from weft.simulate.machine import Machine, machine_of
 from weft.simulate.misfortunes import misfortunes
 from weft.simulate.trace import CONNECTION, FAILURE, MESSAGE, PART, RECORD, Trace, Use
@@ -32,6 +32,7 @@ MOST_SEGMENTS = 1 << 24
 MOST_WORK = 1 << 28  # segments of all messages
 MOST_RECORDED = 1 << 24  # the same, where each is remembered: some gigabytes
 MOST_TRIED = 1 << 22  # the same, to find the best number of segments: some seconds
+PATIENCE = 30 * 10**12  # without news, where ranks would wait for ever
 IN_VAIN = 2  # doublings in a row, to look no further
 
 
@@ -46,19 +47,21 @@ class Simulation:
     machine: Machine
     most_segments: int  # as many as the largest transfer has bytes
 
-    def run(self, segments: int | None, conditions: Conditions, *, record: bool = True) -> Trace:
-        """Return what became of it; without `segments` it takes as many as are fastest."""
+    def run(
+        self, segments: int | None, conditions: Conditions, *, record: int = MOST_RECORDED
+    ) -> Trace:
+        """Return what became of it; without `segments` it takes as many as are fastest.
+
+        It refuses to record more than so many segments of messages; at 0 it records none.
+        """
         if segments is None:
             segments = self.best_segments(conditions.window)
-        self._require_segments(segments, MOST_RECORDED if record else MOST_WORK)
-        noise = conditions.noise
-        horizon = 32 * noise.every if noise else 0
-        while True:
-            done = self._once(segments, conditions, horizon, record=record)
-            last = max([done.end, *done.failures.view(FAILURE)["time"].tolist()])
-            if noise is None or last <= horizon:
-                return self._trace(done, segments, conditions)
-            horizon = 2 * last
+        self._require_segments(segments, record or MOST_WORK)
+        done = self._with_noise(segments, conditions, record=record > 0)
+        if conditions.deadline is None and _waits_for_ever(done, conditions):
+            patient = replace(conditions, deadline=min(_last(done) + PATIENCE, LATEST))
+            done = self._with_noise(segments, patient, record=record > 0)
+        return self._trace(done, segments, conditions)
 
     def best_segments(self, window: int = WINDOW) -> int:
         """How many segments are fastest by the cost model, which says so of any schedule.
@@ -82,6 +85,16 @@ class Simulation:
                 best, least = between, done.end
         return best
 
+    def _with_noise(self, segments: int, conditions: Conditions, *, record: bool) -> _native.Trace:
+        """Run it with pauses until its end, which may be later because of them."""
+        noise = conditions.noise
+        horizon = 32 * noise.every if noise else 0
+        while True:
+            done = self._once(segments, conditions, horizon, record=record)
+            if noise is None or _last(done) <= horizon:
+                return done
+            horizon = 2 * _last(done)
+
     def _once(
         self, segments: int, conditions: Conditions, horizon: int, *, record: bool
     ) -> _native.Trace:
@@ -98,7 +111,7 @@ class Simulation:
                 resources=self.machine.resources,
                 slowdowns=wrong.slowdowns,
                 deaths=wrong.deaths,
-                deadline=conditions.latest,
+                deadline=NEVER if conditions.deadline is None else conditions.deadline,
             )
         except _native.TimeOverflow:
             raise BadInput(
@@ -196,6 +209,19 @@ def simulate(  # noqa: PLR0913 - what a run meets is said by keyword
     """
     conditions = Conditions(window, noise, faults, deadline)
     return prepare(schedule, topology, size, in_place=in_place).run(segments, conditions)
+
+
+def _last(done: _native.Trace) -> int:
+    """When the last thing happened."""
+    return max(done.end, int(done.failures.view(FAILURE)["time"].max(initial=0)))
+
+
+def _waits_for_ever(done: _native.Trace, conditions: Conditions) -> bool:
+    """Whether a rank has neither finished, nor given up, nor died."""
+    ended = {fault.rank for fault in conditions.faults if fault.dies}
+    ended |= set(done.failures.view(FAILURE)["rank"].tolist())
+    ended |= set(np.flatnonzero(done.rank_ends.view(np.int64) != NEVER).tolist())
+    return len(ended) < len(done.rank_ends.view(np.int64))
 
 
 def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:

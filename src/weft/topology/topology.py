@@ -56,8 +56,10 @@ class Link(Fields, frozen=True):
 class Overheads(Fields, frozen=True):
     """What a message costs on a rank besides its links, and how fast a rank works on data."""
 
-    send: Annotated[Natural, Meta(description="Picoseconds per message at its sender.")] = 0
-    receive: Annotated[Natural, Meta(description="Picoseconds per message at its receiver.")] = 0
+    send: Annotated[
+        Natural, Meta(description="Picoseconds at the sender, for each segment of a message.")
+    ] = 0
+    receive: Annotated[Natural, Meta(description="Picoseconds at the receiver, the same.")] = 0
     reduce: Annotated[
         Natural | None,
         Meta(description="Bytes per second that a rank adds up; null takes no time."),
@@ -97,9 +99,6 @@ class Topology:
     @property
     def nodes(self) -> int:
         return self.ranks + len(self.switches)
-
-    def node_name(self, node: int) -> str:
-        return f"rank {node}" if node < self.ranks else self.switches[node - self.ranks]
 
     def routes(self, src: int, dst: int) -> tuple[Route, ...]:
         """The ways from a rank to another, in the order in which transfers number them."""
