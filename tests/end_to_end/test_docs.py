@@ -89,3 +89,15 @@ def test_reference_pages_are_current(monkeypatch):
 
     for page, text in pages().items():
         assert page.read_text() == text, "run `make docs`"
+
+
+def test_the_bounds_are_those_of_the_code():
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Bounds on input")[2]
+    rows = re.findall(r"^\| .* \| ([\d,]+) \| `(.+)`: `(\w+)` \|$", table, re.MULTILINE)
+    assert len(rows) >= 20
+    for most, path, name in rows:
+        value = re.search(
+            rf"\b{name} = (?:std::size_t\{{1\}}|(\d+))(?: << (\d+))?", (ROOT / path).read_text()
+        )
+        assert value, f"{path} has no {name}"
+        assert int(value[1] or 1) << int(value[2] or 0) == int(most.replace(",", "")), name

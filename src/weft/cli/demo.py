@@ -102,7 +102,7 @@ def _show_size() -> None:
 def _show_time() -> None:
     _title("5. How long it takes on a machine, and what each rank does when")
     schedule = binomial_broadcast(broadcast(TREE))
-    trace = simulate(schedule, find_topology(f"hypercube:{TREE.bit_length() - 1}"), SIZE)
+    trace = simulate(schedule, find_topology(f"host:{TREE}"), SIZE)
     print_plain(
         f"A {trace.schedule.name} broadcast of {size_text(SIZE)}, in {trace.segments} segments: "
         f"{time_text(trace.time)}, by the engine that also runs it.\n\n"
