@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import weft
 from twins.machines import any_run, noisy_run
 from weft.errors import BadInput
-from weft.formats.chrome_trace import APPLY, MOST_RECORDS, chrome_trace
+from weft.formats.chrome_trace import MOST_RECORDS, chrome_trace
 from weft.simulate.trace import Trace
 from weft.topology.zoo.generators import full, ring
 
@@ -76,15 +76,25 @@ def test_slices_of_one_track_never_overlap(seed):
 @settings(max_examples=100)
 def test_every_track_has_one_name(seed):
     events = events_of(any_run(Random(seed)))
-    names = Counter((e["pid"], e["tid"]) for e in events if e["name"] == "thread_name")
-    assert set(names.values()) == {1}
+    names = [(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"]
     assert set(slices(events)) <= set(names)
+
+
+@given(seeds)
+@settings(max_examples=100)
+def test_no_two_tracks_have_a_number_and_none_has_that_of_a_process(seed):
+    """Perfetto takes a thread of a process's number for its main one, and of two for one."""
+    events = events_of(any_run(Random(seed)))
+    numbers = [event["tid"] for event in events if event["name"] == "thread_name"]
+    assert len(set(numbers)) == len(numbers)
+    assert not set(numbers) & {event["pid"] for event in events}
 
 
 @given(seeds)
 @settings(max_examples=150)
 def test_every_arrow_leads_from_a_send_to_where_it_is_applied(seed):
-    events = events_of(any_run(Random(seed)))
+    trace = any_run(Random(seed))
+    events = events_of(trace)
     begins = {event["id"]: event for event in events if event["ph"] == "s"}
     ends = {event["id"]: event for event in events if event["ph"] == "f"}
     assert len(begins) + len(ends) == sum(event["ph"] in "sf" for event in events)
@@ -93,7 +103,7 @@ def test_every_arrow_leads_from_a_send_to_where_it_is_applied(seed):
     for number, begin in begins.items():
         end = ends[number]
         assert begin["ts"] <= end["ts"]
-        assert end["tid"] == APPLY
+        assert end["tid"] == trace.topology.ranks + end["pid"]
         for event in (begin, end):
             assert picoseconds(event["ts"]) in starts[event["pid"], event["tid"]]
 
@@ -110,23 +120,24 @@ def test_all_that_crosses_has_an_arrow_and_all_that_is_done_a_slice(seed):
 
 def test_what_is_said_of_a_segment():
     trace = weft.simulate(weft.ring_allreduce(weft.allreduce(2)), full(2), 50_000, segments=1)
-    first, arrow = [event for event in events_of(trace) if event["pid"] == 0][3:5]
+    first, arrow = [event for event in events_of(trace) if event["pid"] == 0][4:6]
     assert first == {
-        "name": "transfer 0, 0.in0 -> 1.out0 + in0",
+        "name": "0.in0 -> 1.out0 + in0",
         "cat": "send",
         "ph": "X",
         "ts": 0.0,
         "dur": 1.0,
         "pid": 0,
-        "tid": 1,
+        "tid": 4,
         "args": {
+            "transfer": 0,
             "segment": 0,
             "bytes": 25_000,
             "ready (us)": 0.0,
             "waited last for": "nothing",
         },
     }
-    assert (arrow["ph"], arrow["ts"], arrow["tid"]) == ("s", 0.0, 1)
+    assert (arrow["ph"], arrow["ts"], arrow["tid"]) == ("s", 0.0, 4)
 
 
 def test_tracks_are_named_after_whom_they_lead_to():
@@ -135,8 +146,8 @@ def test_tracks_are_named_after_whom_they_lead_to():
         for event in events_of(weft.simulate(weft.ring_allreduce(weft.allreduce(3)), ring(3), 30))
         if event["name"] == "thread_name"
     }
-    ways = {(rank, 1): f"to rank {(rank + 1) % 3}" for rank in range(3)}
-    assert names == ways | {(rank, 0): "applies" for rank in range(3)}
+    ways = {(rank, 6 + rank): f"to rank {(rank + 1) % 3}" for rank in range(3)}
+    assert names == ways | {(rank, 3 + rank): "applies" for rank in range(3)}
 
 
 def test_those_that_gave_up_say_why():

@@ -1,7 +1,9 @@
 """A trace for Perfetto and chrome://tracing: a process for each rank, a track for each of its ways.
 
 Slices of one track never overlap, as the format demands: a way carries one segment at a time, and a
-processor applies one.  Arrows lead from where a segment leaves to where it is applied.
+processor applies one.  Perfetto takes tracks of the same number in different processes for one, and
+those of number 0 for idle time: so they are numbered apart, what ranks apply behind the processes,
+ways behind that.  Arrows lead from where a segment leaves to where it is applied.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from weft.simulate.trace import Trace
 
 MOST_RECORDS = 1 << 20
 MICROSECOND = 10**6  # in picoseconds; the format counts in microseconds
-APPLY = 0  # the track of what a rank applies
 
 Event = dict[str, Any]
 
@@ -37,41 +38,54 @@ def chrome_trace(trace: Trace) -> bytes:
 
 def _names(trace: Trace) -> Iterator[Event]:
     for rank in range(trace.topology.ranks):
-        yield _name("process_name", rank, APPLY, f"rank {rank}")
-        yield _name("thread_name", rank, APPLY, "applies")
-    for src, dst, route, outgoing, _ in trace.connections.tolist():
+        track = _applies(trace, rank)
+        yield _about("process_name", rank, track, {"name": f"rank {rank}"})
+        yield _about("process_sort_index", rank, track, {"sort_index": rank})
+        yield _about("thread_name", rank, track, {"name": "applies"})
+    for number, (src, dst, route, *_) in enumerate(trace.connections.tolist()):
         via = f" via {route}" if route else ""
-        yield _name("thread_name", src, 1 + outgoing, f"to rank {dst}{via}")
+        yield _about("thread_name", src, _way(trace, number), {"name": f"to rank {dst}{via}"})
 
 
-def _name(what: str, rank: int, track: int, label: str) -> Event:
-    return {"name": what, "ph": "M", "pid": rank, "tid": track, "args": {"name": label}}
+def _applies(trace: Trace, rank: int) -> int:
+    return trace.topology.ranks + rank
+
+
+def _way(trace: Trace, connection: int) -> int:
+    return 2 * trace.topology.ranks + connection
+
+
+def _about(what: str, rank: int, track: int, details: dict[str, Any]) -> Event:
+    return {"name": what, "ph": "M", "pid": rank, "tid": track, "args": details}
 
 
 def _slices(trace: Trace) -> Iterator[Event]:
-    text, crosses, way_of = cache(trace.message_text), cache(trace.crosses), cache(trace.way_of)
-    wait_text = cache(trace.wait_text)
+    name, wait_text = cache(trace.message_name), cache(trace.wait_text)
+    crosses = cache(trace.crosses)
     applied = _applied(trace)
     for record in trace.records.tolist():
         ready, start, end, rank, receives, message, segment, follower, cause, resource = record
         waited = wait_text(cause, message)
         if resource != NONE:
             waited += f", then {trace.uses[int(resource)].name}"
-        details = {
+        details: dict[str, Any] = {
+            "transfer": trace.transfer_of(message),
             "segment": segment,
             "bytes": trace.bytes_of(message, segment),
             "ready (us)": ready / MICROSECOND,
             "waited last for": waited,
         }
         if follower != NONE:
-            details["and at once"] = text(follower)
+            details["and at once"] = name(follower)
         place = {
             "ts": start / MICROSECOND,
             "pid": rank,
-            "tid": APPLY if receives else 1 + way_of(message),
+            "tid": _applies(trace, rank)
+            if receives
+            else _way(trace, int(trace.messages["connection"][message])),
         }
         yield place | {
-            "name": text(message),
+            "name": name(message),
             "cat": "apply" if receives else "send",
             "ph": "X",
             "dur": (end - start) / MICROSECOND,
@@ -105,6 +119,6 @@ def _failures(trace: Trace) -> Iterator[Event]:
             "s": "p",
             "ts": failure.time / MICROSECOND,
             "pid": failure.rank,
-            "tid": APPLY,
+            "tid": _applies(trace, failure.rank),
             "args": {"why": failure.text},
         }

@@ -121,18 +121,18 @@ class Trace:
 
     def message_text(self, message: int) -> str:
         """Say what a message is: `transfer 3, 0.in0 -> 1.out0 + in0`."""
-        number = self.transfer_of(message)
-        text = transfer_text(self.schedule.collective, self.schedule.transfers[number])
+        return f"transfer {self.transfer_of(message)}, {self.message_name(message)}"
+
+    def message_name(self, message: int) -> str:
+        """Say what it moves: `0.in0 -> 1.out0 + in0`, and of several the first."""
+        first = self.schedule.transfers[self.transfer_of(message)]
         more = int(self.messages["count"][message]) - 1
-        return f"transfer {number}, {text}" + (f" and {more} more" if more else "")
+        text = transfer_text(self.schedule.collective, first)
+        return text + (f" and {more} more" if more else "")
 
     def crosses(self, message: int) -> bool:
         """Whether it goes to another rank."""
         return int(self.messages["connection"][message]) != NONE
-
-    def way_of(self, message: int) -> int:
-        """The number of a message's way among those that leave its sender."""
-        return int(self.connections["outgoing"][self.messages["connection"][message]])
 
     def bytes_of(self, message: int, segment: int) -> int:
         """How many bytes of a message are in a segment."""
