@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -189,6 +190,42 @@ def test_a_full_disk_is_one_line(folder):
         )
     assert done.returncode == 2
     assert done.stderr == "weft: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "output", "problem"),
+    [
+        ("1>&-", 2, "", "weft: the output cannot be written: it is closed\n"),
+        ("2>&-", 0, "ok     ring", ""),
+        ("1>&- 2>&-", 2, "", ""),
+    ],
+)
+def test_a_closed_stream_is_no_accident(folder, closed, code, output, problem):
+    done = in_shell(f'"$0" -m weft verify "$1" {closed}', folder)
+    assert (done.returncode, done.stderr) == (code, problem)
+    assert done.stdout.startswith(output)
+
+
+@pytest.mark.parametrize("stderr", ["&-", "/dev/full"])
+def test_a_problem_that_cannot_be_told_is_still_2(folder, stderr):
+    assert in_shell(f'"$0" -m weft verify "$1.json" 2>{stderr}', folder).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['verify "$1"', 'simulate "$1" -t ring:3', "algorithms", "algorithms --json", "--help"],
+)
+def test_when_a_pipe_closes_it_ends_as_unix_tools_do(folder, arguments):
+    """It is neither the 1 that means no, nor a traceback."""
+    done = in_shell(f'"$0" -m weft {arguments} | true; exit ${{PIPESTATUS[0]}}', folder)
+    assert done.returncode == 128 + signal.SIGPIPE
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The line, where `$0` is this Python and `$1` a schedule."""
+    command = ["bash", "-c", line, sys.executable, str(folder / "ring.txt")]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_markup_in_a_path_is_text(tmp_path):

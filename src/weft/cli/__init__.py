@@ -1,14 +1,17 @@
 """The command line: one file per command, nothing but arguments, printing and exit codes.
 
 Exit codes: 0 yes; 1 the answer is no (a wrong schedule, a run that fails); 2 the request cannot be
-carried out.
+carried out.  Where a pipe closes before all is written, SIGPIPE ends it.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -52,8 +55,13 @@ def options(*, version: Version = False) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; whatever the caller can fix is one line on stderr and exit code 2."""
+    if arguments is None:  # The process is this command's: it ends as others do when a pipe closes.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):  # It is None where it is closed.
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        sys.exit(_complain("the output cannot be written: it is closed"))
     try:
         code = app(arguments, prog_name="weft", standalone_mode=False)
     except TyperException as problem:
@@ -68,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _complain(message: str) -> int:
-    if message:  # There is none where the help has been shown instead.
-        sys.stderr.write(f"weft: {shown(message)}\n")
+    if message and sys.stderr:  # There is no message where the help has been shown instead.
+        with suppress(OSError):  # The exit code says it too.
+            sys.stderr.write(f"weft: {shown(message)}\n")
     return 2
