@@ -67,6 +67,16 @@ def test_a_topology_knows_shared_resources_and_overheads():
     assert (topology.overheads.send, topology.overheads.copy) == (5, None)
 
 
+def two_switches(route: tuple[int, ...]) -> Topology:
+    """Rank 0 -> switch 2 <-> switch 3 -> rank 1."""
+    links = (Link(0, 2, 1), Link(2, 3, 1), Link(3, 2, 1), Link(3, 1, 1))
+    return Topology("chain", 2, links, ("a", "b"), listed_routes={(0, 1): (route,)})
+
+
+def test_a_listed_route_may_take_several_switches():
+    assert two_switches((0, 1, 3)).routes(0, 1) == ((0, 1, 3),)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -92,6 +102,8 @@ def test_a_topology_knows_shared_resources_and_overheads():
         (lambda: Topology("x", 2, listed_routes={(5, -7): ()}), "listed for rank is 5"),
         (lambda: Topology("x", 3, WIRES, listed_routes={(0, 2): ((0, 2),)}), "switches only"),
         (lambda: Topology("x", 3, WIRES, listed_routes={(0, 2): ((0,),)}), "do not lead there"),
+        (lambda: two_switches((0, 1, 2, 1, 3)), "from 0 to 1 passes through a switch twice"),
+        (lambda: two_switches((0, 1, 2, 3)), "do not lead there"),
     ],
 )  # fmt: skip
 def test_nonsense_is_refused_in_one_line(make, message):

@@ -210,3 +210,5 @@ def _check_route(t: Topology, pair: Pair, route: Route) -> None:
         )
     if any(node < t.ranks for node in nodes[1:-1]):
         raise BadInput(f"{what} passes through another rank: list ways over switches only")
+    if len(set(nodes)) < len(nodes):
+        raise BadInput(f"{what} passes through a switch twice: leave the loop out")
