@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import index
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -30,5 +31,19 @@ def require_name(what: str, name: str) -> None:
 
 
 def require_range(what: str, value: int, least: int, most: int = MOST_NUMBER) -> None:
+    require_whole(what, value)
     if not least <= value <= most:
-        raise BadInput(f"{what} is {value}: give {least} to {most}")
+        raise BadInput(f"{what} is {value}: give {range_text(least, most)}")
+
+
+def require_whole(what: str, value: int) -> None:
+    """Types are not checked at run time, and the core takes nothing but whole numbers."""
+    try:
+        index(value)
+    except TypeError:
+        raise BadInput(f"{what} is {value!r:.40}: give a whole number") from None
+
+
+def range_text(least: int, most: int) -> str:
+    """Say what there is to choose from: 1 to 8, or 1."""
+    return f"{least}" if least == most else f"{least} to {most}"

@@ -71,6 +71,7 @@ def test_what_is_no_fault_is_refused(text, message):
         ({"start": LATEST + 1, "rank": 1}, "the start of a fault is"),
         ({"start": 5, "end": 4, "rank": 1}, "the end of a fault is 4: give 5 to"),
         ({"start": 5, "rank": 1, "factor": -1}, "the factor of a fault is -1"),
+        ({"start": 0.5, "rank": 1}, "the start of a fault is 0.5: give a whole number"),
     ],
 )
 def test_a_fault_checks_itself(fields, message):

@@ -243,6 +243,14 @@ SLOW = Overheads(reduce=1)
         (ring(3), 1 << 51, {}, "the size is 2251799813685248: give 0 to"),
         (ring(3), [1, 2], {}, "2 sizes for 1 block: give one for each"),
         (ring(3), [-1], {}, "the size of a block is -1: give 0 to"),
+        (ring(3), [1.5], {}, "the size of a block is 1.5: give a whole number"),
+        (ring(3), 1.5, {}, "the size is 1.5: give whole bytes, or a list with those of each"),
+        (ring(3), "64M", {}, "the size is '64M': give whole bytes, or a list with those of each"),
+        (ring(3), None, {}, "the size is None: give whole bytes"),
+        (ring(3), 1, {"segments": 2}, "2 segments of transfers that have 1 byte at most: give 1$"),
+        (ring(3), 99, {"segments": 1.5}, "the number of segments is 1.5: give a whole number"),
+        (ring(3), 99, {"window": 1.5}, "the window is 1.5: give a whole number"),
+        (ring(3), 99, {"deadline": 1.5}, "the deadline in picoseconds is 1.5: give a whole num"),
         (ring(3), [1 << 51], {}, "the size of a block is 2251799813685248: give 0 to"),
         (ring(3), 99, {"deadline": -1}, "the deadline in picoseconds is -1: give 0 to"),
         (ring(3), 99, {"deadline": LATEST + 1}, "the deadline in picoseconds is .*: give 0 to"),
@@ -274,6 +282,19 @@ def test_what_cannot_be_simulated_is_one_line_that_says_why(topology, size, run,
     with pytest.raises(BadInput, match=message) as problem:
         weft.simulate(allreduce, topology, size, **run)
     assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize("size", [np.int32(99), np.array([99]), [np.uint8(99)]])
+def test_numbers_may_be_those_of_numpy(size):
+    allreduce = weft.ring_allreduce(weft.allreduce(3))
+    plain = weft.simulate(allreduce, ring(3), 99, segments=2, window=3, deadline=10**12)
+    numbers: dict[str, Any] = {
+        "segments": np.int8(2),
+        "window": np.int8(3),
+        "deadline": np.int64(10**12),
+    }
+    trace = weft.simulate(allreduce, ring(3), size, **numbers)
+    assert trace.records.tolist() == plain.records.tolist()
 
 
 def test_uneven_blocks_need_a_size_each():

@@ -34,9 +34,8 @@ class Call(_native.Call):
 
     def times(self, times: int = 1) -> int:
         """Check what a call was given."""
-        count = index(times)
-        require_range("the number of runs", count, 1, MOST_NUMBER)
-        return count
+        require_range("the number of runs", times, 1, MOST_NUMBER)
+        return index(times)
 
     def refused(self, reason: str) -> NoReturn:
         """Say that it could not run."""

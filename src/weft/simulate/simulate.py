@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from operator import index
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft import _native
-from weft.checks import require_range
+from weft.checks import range_text, require_range, require_whole
 from weft.collective import Collective
 from weft.errors import BadInput
 from weft.kinds import Ints, holders
@@ -56,6 +56,8 @@ class Simulation:
         """
         if segments is None:
             segments = self.best_segments(conditions.window)
+        require_whole("the number of segments", segments)
+        segments = index(segments)
         self._require_segments(segments, record or MOST_WORK)
         done = self._with_noise(segments, conditions, record=record > 0)
         if conditions.deadline is None and _waits_for_ever(done, conditions):
@@ -149,8 +151,8 @@ class Simulation:
         most = min(self.most_segments, MOST_SEGMENTS)
         if not 1 <= segments <= most:
             raise BadInput(
-                f"{counted(segments, 'segment')} of transfers that have {self.most_segments} bytes "
-                f"at most: give 1 to {most}"
+                f"{counted(segments, 'segment')} of transfers that have "
+                f"{counted(self.most_segments, 'byte')} at most: give {range_text(1, most)}"
             )
         if segments * self._messages > most_work:
             raise BadInput(
@@ -227,12 +229,16 @@ def _waits_for_ever(done: _native.Trace, conditions: Conditions) -> bool:
 def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
     collective = schedule.collective
     if not isinstance(size, int | np.integer):
+        if isinstance(size, str) or not isinstance(size, Sized):  # type: ignore[unreachable]
+            raise BadInput(
+                f"the size is {size!r:.40}: give whole bytes, or a list with those of each block"
+            )
         if len(size) != collective.blocks:
             raise BadInput(
                 f"{counted(len(size), 'size')} for {counted(collective.blocks, 'block')}: "
                 "give one for each"
             )
-        sizes = [index(each) for each in size]
+        sizes = list(size)
     elif collective.uneven:
         raise BadInput(f"{collective!r} has blocks of any size: give a list with that of each")
     elif collective.heard_is_enough:
@@ -242,6 +248,7 @@ def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
         sizes = [int(size) // _most_blocks(collective)] * collective.blocks
     for each in sizes:
         require_range("the size of a block", each, 0, MOST_SIZE)
+    sizes = [index(each) for each in sizes]
     require_range("the size of all blocks together", sum(sizes), 0)
     return sizes
 
