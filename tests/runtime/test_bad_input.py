@@ -113,6 +113,14 @@ def test_the_environment_must_say_which_rank_it_is(change):
 @pytest.mark.parametrize(
     ("inputs", "outputs", "why"),
     [
+        (
+            [[1.0]],
+            [[1.0]],
+            "inputs are no list of arrays: give a list of arrays, one per block",
+        ),
+        (floats(), floats(), "the inputs are no list of arrays: give a list of arrays"),
+        ([floats()], floats(1), "the outputs are no list of arrays: give a list of arrays"),
+        (None, [floats()], "the inputs are no list of arrays: give a list of arrays"),
         ([], [floats()], "0 inputs given: this rank has 1"),
         ([floats()], [floats(), floats()], "2 outputs given: this rank has 1"),
         ([floats().astype(np.float64)], [floats()], "1 dimensions of float64"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +126,15 @@ def _address(array: Floats) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def _are_arrays(given: object) -> bool:
+    if not isinstance(given, Sequence):
+        return False
+    return all(isinstance(each, np.ndarray) for each in cast("Sequence[object]", given))
+
+
 def _check_arrays(what: str, arrays: Sequence[Floats], *, wanted: int) -> None:
+    if not _are_arrays(arrays):
+        raise BadInput(f"the {what}s are no list of arrays: give a list of arrays, one per block")
     if len(arrays) != wanted:
         raise BadInput(f"{counted(len(arrays), what)} given: this rank has {wanted}, one per block")
     for array in arrays:
