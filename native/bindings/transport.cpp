@@ -61,7 +61,7 @@ bool run(Prepared& prepared, std::int64_t times) {
 }
 
 std::int64_t times_in(nb::handle call, PyObject* arguments, PyObject* keywords) {
-  PyObject* times = PyObject_Call(nb::object(call.attr("times")).ptr(), arguments, keywords);
+  PyObject* times = PyObject_Call(nb::object(call.attr("_times")).ptr(), arguments, keywords);
   if (times == nullptr) nb::raise_python_error();
   return nb::cast<std::int64_t>(nb::steal(times));
 }
@@ -74,11 +74,11 @@ PyObject* run_from_python(PyObject* self, PyObject* arguments, PyObject* keyword
     try {
       const bool once = PyTuple_Size(arguments) == 0 && keywords == nullptr;
       const auto times = once ? 1 : times_in(call, arguments, keywords);
-      if (!run(*nb::inst_ptr<Prepared>(call), times)) call.attr("stalled")();
+      if (!run(*nb::inst_ptr<Prepared>(call), times)) call.attr("_stalled")();
     } catch (const std::invalid_argument& problem) {
-      call.attr("refused")(problem.what());
+      call.attr("_refused")(problem.what());
     } catch (const weft::BrokenPeer& problem) {
-      call.attr("refused")(problem.what());
+      call.attr("_refused")(problem.what());
     }
   } catch (nb::python_error& error) {
     error.restore();

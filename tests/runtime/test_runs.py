@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
+import numpy as np
 import pytest
 
+import weft
 from runtime import programs
 from runtime.job import said
 from runtime.programs import LARGE
+from weft.runtime.call import Call
+from weft.runtime.group import share_memory
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
@@ -20,6 +26,27 @@ def test_every_schedule_ends_right(ranks):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_every_schedule_ends_right_for_large_blocks_and_for_more_draws(ranks):
     assert min(said(programs.every_schedule, ranks, [300, LARGE + 1], 60)) > 100
+
+
+def test_a_group_and_a_call_say_what_they_are():
+    memory = share_memory(2)
+    with weft.Group(memory, 0, 2) as group:
+        blocks = [np.zeros(4, np.float32) for _ in range(2)]
+        call = group.prepare(weft.ring_allreduce(weft.allreduce(2)), blocks[:1], blocks[1:])
+        assert repr(group) == "<Group rank 0 of 2>"
+        assert repr(call) == (
+            "<Call ring: allreduce over 2 ranks, 2 pieces a block, rank 0, 1 segment>"
+        )
+    os.close(memory)
+
+
+def test_what_the_core_calls_is_not_for_users():
+    assert not [name for name in vars(Call) if not name.startswith("_")]
+    assert {name for name in vars(weft.Group) if not name.startswith("_")} == {
+        "join",
+        "leave",
+        "prepare",
+    }
 
 
 def test_calls_of_a_group_may_take_turns():

@@ -10,6 +10,7 @@ from weft.checks import MOST_NUMBER, require_range
 from weft.errors import BadInput, Stalled
 from weft.schedule.schedule import Schedule
 from weft.schedule.text import transfer_text
+from weft.units import counted
 
 
 class Call(_native.Call):
@@ -32,16 +33,22 @@ class Call(_native.Call):
         self.schedule, self.rank = schedule, rank
         self.segments, self.deadline = segments, deadline
 
-    def times(self, times: int = 1) -> int:
+    def __repr__(self) -> str:
+        collective, segments = self.schedule.collective, counted(self.segments, "segment")
+        return f"<Call {self.schedule.name}: {collective!r}, rank {self.rank}, {segments}>"
+
+    # The native class calls these by name.
+
+    def _times(self, times: int = 1) -> int:
         """Check what a call was given."""
         require_range("the number of runs", times, 1, MOST_NUMBER)
         return index(times)
 
-    def refused(self, reason: str) -> NoReturn:
+    def _refused(self, reason: str) -> NoReturn:
         """Say that it could not run."""
         raise BadInput(f"rank {self.rank} cannot run {self.schedule.name}: {reason}") from None
 
-    def stalled(self) -> NoReturn:
+    def _stalled(self) -> NoReturn:
         """Say why it did not finish."""
         failure = self.failure
         assert failure is not None

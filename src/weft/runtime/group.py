@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Group:
             )
         except (OSError, _native.BrokenPeer) as problem:
             raise BadInput(f"rank {rank} of {ranks} cannot join: {problem}") from None
-        _groups.add(self)
+        _groups[self] = self._native
 
     @classmethod
     def join(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -120,9 +120,8 @@ class Group:
         """Tell the others that this rank does nothing more."""
         self._native.leave()
 
-    def forget(self) -> None:
-        """Be nobody's: a child of fork is no rank, and must not leave in its parent's name."""
-        self._native.forget()
+    def __repr__(self) -> str:
+        return f"<Group rank {self.rank} of {self.ranks}>"
 
     def __enter__(self) -> Self:
         return self
@@ -136,12 +135,13 @@ class Group:
         self.leave()
 
 
-_groups: WeakSet[Group] = WeakSet()
+_groups: WeakKeyDictionary[Group, _native.Group] = WeakKeyDictionary()
 
 
 def _forget_groups() -> None:
-    for group in _groups:
-        group.forget()
+    """A child of fork is no rank, and must not leave in its parent's name."""
+    for native in _groups.values():
+        native.forget()
 
 
 os.register_at_fork(after_in_child=_forget_groups)
