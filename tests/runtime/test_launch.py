@@ -79,6 +79,7 @@ def test_a_stopped_or_deaf_rank_is_ended_too(monkeypatch):
         (2, ["/nowhere/at-all"], "/nowhere/at-all cannot be started: No such file"),
         (2, ["/"], "/ cannot be started: Permission denied"),
         (2, [], "there is no command to start"),
+        (2, "true", "the command is 'true': give a list of its words"),
         (0, ["true"], "the number of ranks is 0"),
         (65, ["true"], "the number of ranks is 65"),
     ],

@@ -22,6 +22,8 @@ def launch(ranks: int, command: Sequence[str], *, timeout: float | None = None) 
     In the program, `weft.Group.join()` takes the rank's place.  After `timeout` seconds, or on
     Ctrl-C, those that still run are ended.
     """
+    if isinstance(command, str):
+        raise BadInput(f"the command is {command[:40]!r}: give a list of its words")
     if not command:
         raise BadInput("there is no command to start: give a program and its arguments")
     end = inf if timeout is None else monotonic() + timeout
