@@ -34,38 +34,41 @@ def test_a_broadcast_level_by_level():
     """)
 
 
-def test_a_rank_that_died_and_those_that_heard_of_it():
-    trace = weft.simulate(
-        weft.ring_allreduce(weft.allreduce(3)),
-        ring(3),
-        75_000,
-        segments=1,
-        faults=[Fault.written("rank 1 dies at 2500ns")],
-    )
-    assert gantt_text(trace, 60) == drawn("""
+@pytest.mark.parametrize(
+    ("fault", "chart"),
+    [
+        (
+            "rank 1 dies at 2500ns",
+            """
     rank 0  >>>>>>>>>>>>>>>..............>>>>>>>>>>>>>>>>......x
     rank 1  >>>>>>>>>>>>>>>..............>>>>>>>>xxxxxxxxxxxxxxx
     rank 2  >>>>>>>>>>>>>>>..............>>>>>>>>>>>>>>>>......x
             0                                             3.5 us
     > sends   + applies   # both   . waits   x is gone
-    """)
-
-
-def test_a_pause_and_what_waits_for_it():
-    trace = weft.simulate(
-        weft.ring_allreduce(weft.allreduce(3)),
-        ring(3),
-        75_000,
-        segments=1,
-        faults=[Fault.written("rank 1 stops at 1500ns for 3us")],
-    )
-    assert gantt_text(trace, 60) == drawn("""
+    """,
+        ),
+        (
+            "rank 1 stops at 1500ns for 3us",
+            """
     rank 0  >>>>>....>>>>>>....>>>>>>.................>>>>>>
     rank 1  >>>>>.................>>>>>>>>>>>>>>>>..............
     rank 2  >>>>>....>>>>>>.................>>>>>>>>>>>
             0                                            10.5 us
     > sends   + applies   # both   . waits   x is gone
-    """)
+    """,
+        ),
+    ],
+    ids=["dies", "pauses"],
+)
+def test_a_rank_that_something_befalls_and_those_that_wait_for_it(fault, chart):
+    trace = weft.simulate(
+        weft.ring_allreduce(weft.allreduce(3)),
+        ring(3),
+        75_000,
+        segments=1,
+        faults=[Fault.written(fault)],
+    )
+    assert gantt_text(trace, 60) == drawn(chart)
 
 
 @given(st.integers(0, 2**40), st.integers(0, 120))
@@ -86,5 +89,5 @@ def test_of_many_ranks_the_first_32_are_shown(ranks):
 
 def test_a_run_of_no_time_is_an_empty_row():
     trace = weft.simulate(weft.ring_allreduce(weft.allreduce(1)), full(1), 8)
-    assert gantt_text(trace, 60).splitlines()[0] == "rank 0"
-    assert gantt_text(trace, 60).endswith(LEGEND)
+    row, axis, legend = gantt_text(trace, 60).splitlines()
+    assert (row, axis.split(), legend) == ("rank 0", ["0", "0", "ps"], LEGEND)

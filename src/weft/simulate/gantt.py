@@ -23,14 +23,15 @@ def gantt_text(trace: Trace, width: int = 72) -> str:
     label = len(f"rank {trace.topology.ranks - 1}  ")
     columns = width - label
     ends = [failure.time for failure in trace.failures]
-    span = max([trace.time, *ends, 1])
+    end = max([trace.time, *ends])
+    span = max(end, 1)
     lines = [
         (f"rank {rank}".ljust(label) + _row(trace, rank, span, columns)).rstrip()
         for rank in range(min(trace.topology.ranks, MOST_RANKS))
     ]
     if trace.topology.ranks > MOST_RANKS:
         lines.append(f"and {counted(trace.topology.ranks - MOST_RANKS, 'more rank')}")
-    axis = " " * label + "0" + time_text(span).rjust(columns - 1)
+    axis = " " * label + "0" + time_text(end).rjust(columns - 1)
     legend = LEGEND if len(LEGEND) <= width else LEGEND.replace("   ", "\n")
     return "\n".join([*lines, axis, legend])
 
@@ -54,9 +55,11 @@ def _row(trace: Trace, rank: int, span: int, columns: int) -> str:
 
 def _passes_on(trace: Trace, records: npt.NDArray[np.void], rank: int) -> Cells:
     """Which of them also send, as what follows."""
-    followers = trace.messages[records["follower"]] if len(trace.messages) else trace.messages
-    leaves = (followers["src"] == rank) & (followers["dst"] != rank)
-    return (records["follower"] >= 0) & leaves if len(records) else np.zeros(0, np.bool_)
+    if len(records) == 0:  # There may be no messages then.
+        return np.zeros(0, np.bool_)
+    followers = trace.messages[records["follower"]]
+    leaves: Cells = (followers["src"] == rank) & (followers["dst"] != rank)
+    return leaves & (records["follower"] >= 0)
 
 
 def _cells(records: npt.NDArray[np.void], span: int, columns: int) -> Cells:
