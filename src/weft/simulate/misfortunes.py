@@ -84,4 +84,7 @@ def _one_at_a_time(slowdowns: list[Slowdown]) -> Iterable[Slowdown]:
             active.append(waiting.pop())
         active = [each for each in active if each[1] > start]
         if active:
-            yield start, end, min(prod(factor for *_, factor in active), MOST_FACTOR)
+            factor = prod(factor for *_, factor in active)
+            what = f"the factor of all faults at {time_text(start)}, multiplied,"
+            require_range(what, factor, 0, MOST_FACTOR)
+            yield start, end, factor
