@@ -132,7 +132,7 @@ def test_a_run_that_fails_is_1_and_an_answer_on_stdout(simulate):
     assert (done.code, done.problem) == (1, "")
     assert "75000  not finished  0 B/s  0 B/s         1" in done.output
     assert (
-        "rank 2 gave up at 1.1 us, for a peer had gone: transfer 1, 1.in1 -> 2.out1 + in1, "
+        "rank 2 gave up at 1.1 us because rank 1 had gone: transfer 1, 1.in1 -> 2.out1 + in1, "
         "segment 0 of 1, was waiting for its arrival from rank 1\n" in done.output
     )
     (data,) = json.loads(simulate(*run, "--json").output)

@@ -175,6 +175,18 @@ def test_a_failure_is_about_a_transfer_of_that_rank_and_a_peer_of_that_transfer(
         assert failure.text.count("\n") == 0
 
 
+@given(seeds)
+@settings(max_examples=200)
+def test_who_is_said_to_have_gone_has_died_or_given_up_before(seed):
+    trace = any_run(Random(seed))
+    gone = [(fault.rank, fault.start) for fault in trace.conditions.faults if fault.dies]
+    gone += [(failure.rank, failure.time) for failure in trace.failures]
+    for failure in trace.failures:
+        if "because its deadline passed: " not in failure.text:
+            assert min(time for rank, time in gone if rank == failure.peer) <= failure.time
+            assert f" because rank {failure.peer} had gone: " in failure.text
+
+
 @pytest.mark.parametrize(
     ("kind", "factor"),
     [

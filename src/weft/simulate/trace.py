@@ -145,15 +145,11 @@ class Trace:
     def wait_text(self, cause: int, message: int) -> str:
         """Say what a segment of a message waited for last."""
         src, dst = self.messages[["src", "dst"]][message]
-        match cause:
-            case -1:
-                return "nothing"
-            case -2:
-                return f"its arrival from rank {src}"
-            case -3:
-                return f"room at rank {dst}"
-            case _:
-                return self.message_text(cause)
+        if cause == START:
+            return "nothing"
+        if cause == ARRIVAL:
+            return f"its arrival from rank {src}"
+        return f"room at rank {dst}" if cause == ROOM else self.message_text(cause)
 
     def __repr__(self) -> str:
         end = (
@@ -163,13 +159,13 @@ class Trace:
 
     def _failure(self, row: tuple[int, ...]) -> Failure:
         time, rank, reason, message, segment, peer, cause = row
-        why = "its deadline passed" if reason else "a peer had gone"
+        why = "its deadline passed" if reason else f"rank {peer} had gone"
         waits = f"waiting for {self.wait_text(cause, message)}"
         if cause == START:
             waits = "under way" if peer == NONE else f"under way to rank {peer}"
         text = (
-            f"rank {rank} gave up at {time_text(time)}, for {why}: {self.message_text(message)}, "
-            f"segment {segment} of {self.segments}, was {waits}"
+            f"rank {rank} gave up at {time_text(time)} because {why}: "
+            f"{self.message_text(message)}, segment {segment} of {self.segments}, was {waits}"
         )
         return Failure(
             time, rank, text, self.transfer_of(message), segment, None if peer == NONE else peer
