@@ -110,15 +110,34 @@ def test_json_says_all_but_the_segments(simulate):
         "topology": "ring:3",
         "size": 75000,
         "segments": 1,
+        "in_place": False,
         "window": 3,
+        "noise": None,
+        "faults": [],
+        "deadline_ps": None,
         "finished": True,
         "time_ps": 8_000_000,
-        "algbw": 9.375e9,
-        "busbw": 12.5e9,
+        "algbw_bytes_per_s": 9.375e9,
+        "busbw_bytes_per_s": 12.5e9,
         "events": 48,
         "rank_ends_ps": [8_000_000] * 3,
         "failures": [],
     }
+
+
+def test_json_says_what_the_run_met(simulate):
+    faults = ["--fault", "rank 1 dies at 1s", "--fault", "link 0->1 slows 4x at 0s for 2us"]
+    noise = ["--noise", "1us/2us", "--seed", "5"]
+    done = simulate("--in-place", *noise, *faults, "--deadline", "3s", "--json")
+    (data,) = json.loads(done.output)
+    assert data["in_place"]
+    assert data["noise"] == {"longest_ps": 1_000_000, "every_ps": 2_000_000, "seed": 5}
+    always = {"rank": None, "link": None, "factor": 0, "dies": False}
+    assert data["faults"] == [
+        always | {"start_ps": 10**12, "end_ps": None, "rank": 1, "dies": True},
+        always | {"start_ps": 0, "end_ps": 2_000_000, "link": [0, 1], "factor": 4},
+    ]
+    assert data["deadline_ps"] == 3 * 10**12
 
 
 def test_json_of_a_sweep_is_a_list(simulate):
@@ -187,13 +206,17 @@ def test_a_failed_run_has_a_trace_too(simulate, folder):
         (["--size", "1K:"], "'1K:' is not a sweep: write FROM:TO or FROM:TO:FACTOR"),
         (["--size", "1K:1G:1"], "'1K:1G:1' is not a sweep"),
         (["--size", "1K:1G:4:4"], "is not a sweep"),
-        (["--size", "0:1G"], "'0:1G' is an empty sweep: begin it with a size from 1 to"),
+        (["--size", "0:1G"], "'0:1G' is an empty sweep: give sizes of 1 byte or more, the smaller"),
+        (["--size", "1:0"], "'1:0' is an empty sweep: give sizes of 1 byte or more, the smaller"),
         (["--size", "2K:1K"], "'2K:1K' is an empty sweep"),
         (["--size", "1K,"], "'' is not a size"),
         (["--size", "1K,2K"], "2 sizes for 1 block: give one for each"),
         (["--size", "1K:1M", "--gantt"], "--size 1K:1M is a sweep: give one size"),
         (["--size", "1K:1M", "--trace", "x"], "--size 1K:1M is a sweep: give one size"),
         (["--segments", "0"], "0 segments of transfers that have 22369622 bytes at most: give 1"),
+        (["--size", "1", "--segments", "2"], "transfers that have 1 byte at most: give 1\n"),
+        (["--seed", "0"], "--seed is of the noise, and there is none: give --noise too"),
+        (["--gantt", "--json"], "--gantt is for people and --json for programs: give one of them"),
         (["--segments", "x"], "Invalid value for '--segments'"),
         (["--window", "0"], "the window is 0: give 1 to"),
         (["--noise", "20ms"], "'20ms' is no noise: write LONGEST/EVERY"),

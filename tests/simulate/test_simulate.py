@@ -261,7 +261,12 @@ SLOW = Overheads(reduce=1)
         (replace(ring(3), overheads=Overheads(send=LATEST + 1)), 99, {}, "the time to send a mess"),
         (replace(ring(3), overheads=Overheads(receive=LATEST + 1)), 99, {}, "the time to receive "),
         (replace(ring(3), overheads=Overheads(receive=LATEST)), 99, {}, "more than 26 days"),
-        (Topology("apart", 3), 99, {}, "apart has no route 0 from rank 0 to rank 1, .* it has 0"),
+        (
+            Topology("apart", 3),
+            99,
+            {},
+            "apart has no route 0 from rank 0 to rank 1, .* it has none there;",
+        ),
         (ring(3), 99, {"faults": [weft.Fault(0, rank=3)]}, "the rank of a fault is 3: give 0 to 2"),
         (
             ring(3),

@@ -49,7 +49,7 @@ NoiseText = Annotated[
     str | None,
     typer.Option("--noise", help="20ms/100ms: every rank pauses for up to 20 ms, each 100 ms."),
 ]
-Seed = Annotated[int, typer.Option(help="Of the noise.")]
+Seed = Annotated[int | None, typer.Option(help="Of the noise; 0 if not said.")]
 Faults = Annotated[
     list[str] | None,
     typer.Option("--fault", help="'rank 3 dies at 1ms', 'link 0->1 slows 4x at 0s for 2ms', ..."),
@@ -75,7 +75,7 @@ def simulate(
     window: Window = WINDOW,
     in_place: InPlace = False,
     noise: NoiseText = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     fault: Faults = None,
     deadline: Deadline = None,
     gantt: Gantt = False,
@@ -89,9 +89,13 @@ def simulate(
     sizes = _sizes(size)
     if len(sizes) > 1 and (gantt or trace):
         raise BadInput(f"--gantt and --trace show one run, --size {size} is a sweep: give one size")
+    if gantt and json:
+        raise BadInput("--gantt is for people and --json for programs: give one of them")
+    if seed is not None and noise is None:
+        raise BadInput("--seed is of the noise, and there is none: give --noise too")
     conditions = Conditions(
         window,
-        Noise.written(noise, seed) if noise is not None else None,
+        Noise.written(noise, seed or 0) if noise is not None else None,
         [Fault.written(text) for text in fault or ()],
         parse_time(deadline) if deadline is not None else None,
     )
@@ -111,7 +115,7 @@ def simulate(
         if trace:
             write_bytes(chrome_trace(traces[0]), trace)
     if json:
-        print_json([_data(each) for each in traces])
+        print_json([_data(each, in_place=in_place) for each in traces])
     else:
         _print(schedule, traces, gantt=gantt)
         if trace:
@@ -132,7 +136,9 @@ def _sizes(text: str) -> list[int | list[int]]:
         )
     size, last = parse_size(found[1]), parse_size(found[2])
     if not 1 <= size <= last:
-        raise BadInput(f"{text[:40]!r} is an empty sweep: begin it with a size from 1 to {last}")
+        raise BadInput(
+            f"{text[:40]!r} is an empty sweep: give sizes of 1 byte or more, the smaller one first"
+        )
     sizes: list[int | list[int]] = []
     while size <= last:
         sizes.append(size)
@@ -179,20 +185,21 @@ def _busiest(trace: Trace) -> str:
     return f"busy: {names}{more}"
 
 
-def _data(trace: Trace) -> dict[str, Any]:
+def _data(trace: Trace, *, in_place: bool) -> dict[str, Any]:
     """Say all but the single segments, which the trace file has."""
     return {
         "schedule": trace.schedule.name,
         "topology": trace.topology.name,
         "size": trace.size,
         "segments": trace.segments,
-        "window": trace.conditions.window,
+        "in_place": in_place,
+        **_conditions_data(trace.conditions),
         "finished": trace.finished,
         "time_ps": trace.time,
-        "algbw": trace.algbw,
-        "busbw": trace.busbw,
+        "algbw_bytes_per_s": trace.algbw,
+        "busbw_bytes_per_s": trace.busbw,
         "events": trace.events,
-        "rank_ends_ps": [None if end == NEVER else end for end in trace.rank_ends.tolist()],
+        "rank_ends_ps": [_or_never(end) for end in trace.rank_ends.tolist()],
         "resources": [{"name": use.name, "busy_ps": use.busy} for use in trace.uses],
         "failures": [
             {
@@ -206,3 +213,28 @@ def _data(trace: Trace) -> dict[str, Any]:
             for failure in trace.failures
         ],
     }
+
+
+def _conditions_data(conditions: Conditions) -> dict[str, Any]:
+    noise = conditions.noise
+    return {
+        "window": conditions.window,
+        "noise": noise
+        and {"longest_ps": noise.longest, "every_ps": noise.every, "seed": noise.seed},
+        "faults": [
+            {
+                "start_ps": fault.start,
+                "end_ps": _or_never(fault.end),
+                "rank": fault.rank,
+                "link": fault.link,
+                "factor": fault.factor,
+                "dies": fault.dies,
+            }
+            for fault in conditions.faults
+        ],
+        "deadline_ps": conditions.deadline,
+    }
+
+
+def _or_never(time: int) -> int | None:
+    return None if time == NEVER else time

@@ -85,6 +85,7 @@ def _route(topology: Topology, src: int, dst: int, route: int) -> tuple[int, ...
     if route >= len(ways):
         raise BadInput(
             f"{topology.name} has no route {route} from rank {src} to rank {dst}, which the "
-            f"schedule uses: it has {len(ways)} there; take a schedule and a topology that fit"
+            f"schedule uses: it has {len(ways) or 'none'} there; "
+            "take a schedule and a topology that fit"
         )
     return ways[route]
