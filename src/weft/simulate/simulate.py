@@ -33,7 +33,7 @@ MOST_WORK = 1 << 28  # segments of all messages
 MOST_RECORDED = 1 << 24  # the same, where each is remembered: some gigabytes
 MOST_TRIED = 1 << 22  # the same, to find the best number of segments: some seconds
 PATIENCE = 30 * 10**12  # without news, where ranks would wait for ever
-IN_VAIN = 2  # doublings in a row, to look no further
+IN_VAIN = 3  # doublings in a row, to look no further
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,8 @@ class Simulation:
         """How many segments are fastest by the cost model, which says so of any schedule.
 
         More of them let the steps of a schedule overlap, and cost more messages.  So one doubles
-        them, while that may gain 1 % by what is busiest, until it did not gain that twice in a row;
-        then it tries halfway between the best and its neighbours.
+        them, while that may gain 1 % by what is busiest, until three in a row did not; then it tries
+        halfway between the best and its neighbours.
         """
         best, least, segments = 1, NEVER, 1
         while segments <= best << IN_VAIN and self._worth_trying(segments):
