@@ -69,8 +69,8 @@ class Simulation:
         """How many segments are fastest by the cost model, which says so of any schedule.
 
         More of them let the steps of a schedule overlap, and cost more messages.  So one doubles
-        them, while that may gain 1 % by what is busiest, until three in a row did not; then it tries
-        halfway between the best and its neighbours.
+        them, while that may gain 1 % by what is busiest, until three in a row did not, and then
+        tries halfway between the best and its neighbours.
         """
         best, least, segments = 1, NEVER, 1
         while segments <= best << IN_VAIN and self._worth_trying(segments):
