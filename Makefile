@@ -53,7 +53,7 @@ sanitize: .venv/made-test  ## run the suite under the address and undefined beha
 	rm -rf dist
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist -Cbuild-dir=build/sanitize \
 	  -Ccmake.build-type=Debug -Ccmake.define.WEFT_SANITIZE=address,undefined .
-	$(call test-elsewhere,sanitize,$(SANITIZED))
+	$(call test-elsewhere,sanitize,$(SANITIZED),and not memory)
 	$(BIN)/pytest tests/runtime/test_wire.py
 
 SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -67,7 +67,7 @@ define test-elsewhere
 	$(subst $(BIN),build/$(1)-venv/bin,$(PIP)) --group test dist/*.whl
 	mkdir -p build/$(1)-tests
 	cp -r tests pyproject.toml build/$(1)-tests
-	cd build/$(1)-tests && $(2) ../$(1)-venv/bin/pytest -n 2 -m "not tree"
+	cd build/$(1)-tests && $(2) ../$(1)-venv/bin/pytest -n 2 -m "not tree $(3)"
 endef
 
 clean:  ## remove all that these commands made

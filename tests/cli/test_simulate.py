@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 from typing import NamedTuple
 
 import pytest
@@ -258,13 +259,8 @@ def test_a_route_that_is_missing_is_named(simulate, folder):
     assert "ring:4 has no route 0 from rank 0 to rank 2, which the schedule uses" in done.problem
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", f"{SAY_THE_MEMORY}\nmain({['simulate', *arguments]!r})"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", f"{SAY_THE_MEMORY}\nmain({['simulate', *arguments]!r})"]
 
 
 # The most that the process ever held, in kB.
@@ -282,21 +278,23 @@ print("ready", flush=True)
 def test_ctrl_c_ends_a_long_run(tmp_path):
     path = tmp_path / "ring.json"
     weft.save(weft.ring_allreduce(weft.allreduce(128)), path)
-    process = start(str(path), "-t", "ring:128", "-s", "1G", "--segments", "4000")
-    assert process.stdout
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=10)
+    long = command(str(path), "-t", "ring:128", "-s", "1G", "--segments", "4000")
+    with subprocess.Popen(long, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, "")
 
 
 @pytest.mark.slow
+@pytest.mark.memory
 def test_a_ring_over_1024_ranks_fits_in_memory(tmp_path):
     path = Path(tmp_path) / "ring.json.gz"
     weft.save(weft.ring_allreduce(weft.allreduce(1024)), path)
-    process = start(str(path), "-t", "ring:1024", "-s", "16M", "--json")
-    output, kilobytes = process.communicate(timeout=120)
-    (data,) = json.loads(output.removeprefix("ready\n"))
+    whole = command(str(path), "-t", "ring:1024", "-s", "16M", "--json")
+    done = subprocess.run(whole, capture_output=True, text=True, check=True, timeout=120)
+    (data,) = json.loads(done.stdout.removeprefix("ready\n"))
     assert data["finished"]
-    assert int(kilobytes) < 1_500_000
+    assert int(done.stderr) < 1_500_000
