@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import BadInput
-from weft.simulate.conditions import LATEST, Fault, Noise
+from weft.runtime.group import WINDOW as PLACES
+from weft.simulate.conditions import LATEST, Conditions, Fault, Noise
 
 MS = 10**9
 seeds = st.integers(0, 2**40)
@@ -119,3 +120,7 @@ def test_pauses_are_apart_and_no_longer_than_said(seed, longest, every):
 def test_seeds_and_ranks_pause_at_times_of_their_own():
     drawn = [tuple(Noise(10, 100, seed).pauses(rank, 1000)) for seed in (0, 1) for rank in (0, 1)]
     assert len(set(drawn)) == 4
+
+
+def test_ranks_run_as_far_ahead_as_they_do_between_processes():
+    assert Conditions().window == PLACES

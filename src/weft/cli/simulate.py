@@ -47,7 +47,7 @@ Window = Annotated[int, typer.Option(help="Segments that a sender may be ahead o
 InPlace = Annotated[bool, typer.Option("--in-place", help="Outputs are the memory of inputs.")]
 NoiseText = Annotated[
     str | None,
-    typer.Option("--noise", help="20ms/100ms: every rank pauses for up to 20 ms, each 100 ms."),
+    typer.Option("--noise", help="20ms/100ms: ranks pause for up to 20 ms, about every 100 ms."),
 ]
 Seed = Annotated[int | None, typer.Option(help="Of the noise; 0 if not said.")]
 Faults = Annotated[

@@ -58,7 +58,8 @@ def tune(
 ) -> Call:
     """Prepare a schedule with the segment size that is found fastest; all ranks must call alike.
 
-    It runs the schedule on these buffers, as often as it takes, by the clock of rank 0.
+    It runs the schedule on these buffers, as often as it takes, by the clock of rank 0.  In place
+    that adds to them again and again, so that their content is lost.
     """
     rate = np.zeros(1, np.float32)
     heard = np.zeros(1, np.float32)
