@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from weft.collective import Collective
-from weft.kinds import Kind
-from weft.schedule.schedule import Schedule, ScheduleDraft
+from weft.kinds import Ints, Kind
+from weft.schedule.schedule import Schedule
+from weft.synthesis.classic.pieces import PieceDraft
 
 
 def ring_allgather(collective: Collective) -> Schedule:
@@ -19,13 +20,8 @@ def ring_allgather(collective: Collective) -> Schedule:
     Messages: n (n - 1).  Each rank sends (n - 1) / n of S.
     """
     collective.require(Kind.ALLGATHER)
-    n, draft = collective.ranks, ScheduleDraft(collective)
-    rank, after = np.arange(n), np.roll(np.arange(n), -1)
-    own, out = collective.input(0), collective.output
-    draft.copy(rank, own, out(rank))
-    for step in range(n - 1):
-        block = (rank - step) % n
-        draft.move(rank, after, out(block) if step else own, out(block))
+    draft, rank = PieceDraft(collective), np.arange(collective.ranks)
+    pass_round(draft, rank, piece=rank)
     return draft.schedule("ring")
 
 
@@ -36,15 +32,11 @@ def ring_reducescatter(collective: Collective) -> Schedule:
     scratch slots.
     """
     collective.require(Kind.REDUCESCATTER)
-    n, draft = collective.ranks, ScheduleDraft(collective)
+    n, draft = collective.ranks, PieceDraft(collective)
     rank, after = np.arange(n), np.roll(np.arange(n), -1)
-    if n == 1:
-        draft.copy(0, collective.input(0), collective.output(0))
     for step in range(n - 1):
-        block = (rank - step - 1) % n
-        source = collective.scratch(step % 2) if step else collective.input(block)
-        target = collective.scratch((step + 1) % 2) if step < n - 2 else collective.output(0)
-        draft.move(rank, after, source, target, add=collective.input(block))
+        into = collective.scratch(step % 2) if step < n - 2 else collective.output(0)
+        draft.add(rank, after, (rank - step - 1) % n, into=into)
     return draft.schedule("ring")
 
 
@@ -55,15 +47,24 @@ def ring_allreduce(collective: Collective) -> Schedule:
     """
     collective.require(Kind.ALLREDUCE)
     n = collective.ranks
-    cut = collective.cut(n)
-    draft, rank, after = ScheduleDraft(cut), np.arange(n), np.roll(np.arange(n), -1)
-    if n == 1:
-        draft.copy(0, cut.input(0), cut.output(0))
-    for step in range(n - 1):
-        piece = (rank - step) % n
-        source = cut.output(piece) if step else cut.input(piece)
-        draft.move(rank, after, source, cut.output(piece), add=cut.input(piece))
-    for step in range(n - 1):
-        piece = (rank - step + 1) % n
-        draft.move(rank, after, cut.output(piece), cut.output(piece))
+    draft, rank = PieceDraft(collective.cut(n)), np.arange(n)
+    sum_round(draft, rank, piece=rank)
+    pass_round(draft, rank, piece=rank)
     return draft.schedule("ring")
+
+
+def sum_round(draft: PieceDraft, ring: Ints, piece: Ints) -> None:
+    """A lap of n - 1 steps, after which each rank of the ring has the sum of its piece.
+
+    `ring` and `piece` go along the ring in their last dimension; there may be many rings.
+    """
+    n = ring.shape[-1]
+    for step in range(n - 1):
+        draft.add(ring, np.roll(ring, -1, -1), np.roll(piece, step + 1, -1))
+
+
+def pass_round(draft: PieceDraft, ring: Ints, piece: Ints) -> None:
+    """A lap of n - 1 steps in which each rank's piece goes to all others of the ring."""
+    n = ring.shape[-1]
+    for step in range(n - 1):
+        draft.send(ring, np.roll(ring, -1, -1), np.roll(piece, step, -1))
