@@ -75,7 +75,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def simulator(rounds: int) -> None:
     """The 1,024-rank ring: events a second of one core; all of it, from list to trace."""
-    ring = weft.ring_allreduce(weft.allreduce(RANKS))
+    ring = weft.classic.ring_allreduce(weft.allreduce(RANKS))
     machine = weft.find_topology(f"ring:{RANKS}")
     simulation = prepare(ring, machine, 4 * LARGE)
     rates, wholes = [], []
@@ -113,7 +113,7 @@ def rank_main(built: Path, folder: Path, rounds: int) -> None:
     given = {n: np.random.default_rng(group.rank).random(n, np.float32) for n in SIZES}
     wanted = {n: np.zeros(n, np.float32) for n in SIZES}
     by_hand = np.zeros(LARGE, np.float32)
-    doubling = weft.recursive_doubling_allreduce(weft.allreduce(2))
+    doubling = weft.classic.recursive_doubling_allreduce(weft.allreduce(2))
     small = group.prepare(doubling, [given[SMALL]], [wanted[SMALL]])
     middle, large = (group.prepare(RING, [given[n]], [wanted[n]]) for n in (MIDDLE, LARGE))
     pointers = (given[LARGE].ctypes.data, by_hand.ctypes.data)
@@ -145,15 +145,15 @@ def rank_main(built: Path, folder: Path, rounds: int) -> None:
 
 
 SIZES = (SMALL, MIDDLE, LARGE)
-RING = weft.ring_allreduce(weft.allreduce(2))
+RING = weft.classic.ring_allreduce(weft.allreduce(2))
 
 
 def one_way(group: weft.Group) -> dict[str, Callable[[], object]]:
     """64 MiB that only cross: as they are, and to be added up; rank 0 waits until they have."""
     here = np.ones(LARGE, np.float32)
     there = np.zeros(LARGE, np.float32)
-    send = weft.binomial_broadcast(weft.broadcast(2, root=1))
-    add = weft.binomial_reduce(weft.reduce(2))
+    send = weft.classic.binomial_broadcast(weft.broadcast(2, root=1))
+    add = weft.classic.binomial_reduce(weft.reduce(2))
     sends, gets = [here][group.rank ^ 1 :], [here] if group.rank else [there]
     return {
         "copy": group.prepare(send, sends, gets, in_place=True),

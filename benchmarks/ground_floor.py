@@ -22,7 +22,7 @@ RANKS = 1024
 COPY_BYTES = 1 << 28
 PEAK = r"""
 import re, weft
-weft.verify(weft.ring_allreduce(weft.allreduce(1024)))
+weft.verify(weft.classic.ring_allreduce(weft.allreduce(1024)))
 print(re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())[1])
 """
 
@@ -42,17 +42,19 @@ def python(code: str) -> str:
 def write_file(folder: Path) -> Path:
     """A ring of 224 ranks has 99,904 transfers."""
     path = folder / "ring-224.json"
-    weft.save(weft.ring_allreduce(weft.allreduce(224)), path)
+    weft.save(weft.classic.ring_allreduce(weft.allreduce(224)), path)
     return path
 
 
 def measure(rounds: int, path: Path) -> dict[str, list[float]]:
     source, target = np.ones(COPY_BYTES, np.uint8), np.empty(COPY_BYTES, np.uint8)
     np.copyto(target, source)  # The first one would also pay for getting the memory.
-    ring = weft.ring_allreduce(weft.allreduce(RANKS))
+    ring = weft.classic.ring_allreduce(weft.allreduce(RANKS))
     works: dict[str, Callable[[], object]] = {
         "memory copy of 256 MiB": lambda: np.copyto(target, source),
-        f"build ring allreduce, {RANKS} ranks": lambda: weft.ring_allreduce(weft.allreduce(RANKS)),
+        f"build ring allreduce, {RANKS} ranks": lambda: weft.classic.ring_allreduce(
+            weft.allreduce(RANKS)
+        ),
         f"verify ring allreduce, {RANKS} ranks": lambda: weft.verify(ring),
         "load and verify 99,904 transfers": lambda: weft.load(path),
         "python, without weft": lambda: python(""),

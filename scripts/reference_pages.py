@@ -122,7 +122,7 @@ def algorithms_page() -> str:
     """What each algorithm's docstring says."""
     return ALGORITHMS_LEAD + "\n".join(
         f"## {algorithm.name}: {algorithm.kind}\n\n"
-        f"`weft.{algorithm.build.__name__}`\n\n{inspect.getdoc(algorithm.build)}\n"
+        f"`weft.classic.{algorithm.build.__name__}`\n\n{inspect.getdoc(algorithm.build)}\n"
         for algorithm in ALGORITHMS
     )
 

@@ -26,12 +26,11 @@ NATIVE = sorted(path for ending in ("cpp", "hpp") for path in ROOT.glob(f"native
 MOST_LINES, MOST_FUNCTION_LINES, MOST_ERRORS = 400, 60, 8
 
 PUBLIC_NAMES = """
-ALGORITHMS BadInput Collective Fault Group Kind Link Noise Overheads Schedule ScheduleDraft
-Stalled Topology Trace WeftError WrongSchedule allgather allgatherv allreduce alltoall alltoallv
-barrier binomial_broadcast binomial_reduce both_ways broadcast bruck_allgather find_topology
-format_text gather gatherv launch load pairwise_alltoall parse_text recursive_doubling_allreduce
-reduce reducescatter reducescatterv ring_allgather ring_allreduce ring_reducescatter save
-scatter scatterv simulate tune verify
+ALGORITHMS BadInput Collective Fault Group Kind Link Noise Overheads PieceDraft Schedule
+ScheduleDraft Stalled Topology Trace WeftError WrongSchedule allgather allgatherv allreduce
+alltoall alltoallv barrier both_ways broadcast classic find_topology format_text gather gatherv
+launch load parse_text reduce reducescatter reducescatterv save scatter scatterv simulate tune
+verify
 """
 
 needs_the_tree = pytest.mark.tree

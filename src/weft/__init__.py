@@ -31,12 +31,9 @@ from weft.schedule.verify import verify
 from weft.simulate.conditions import Fault, Noise
 from weft.simulate.simulate import simulate
 from weft.simulate.trace import Trace
+from weft.synthesis import classic
 from weft.synthesis.classic.algorithms import ALGORITHMS
-from weft.synthesis.classic.binomial import binomial_broadcast, binomial_reduce
-from weft.synthesis.classic.bruck import bruck_allgather
-from weft.synthesis.classic.pairwise import pairwise_alltoall
-from weft.synthesis.classic.recursive_doubling import recursive_doubling_allreduce
-from weft.synthesis.classic.ring import ring_allgather, ring_allreduce, ring_reducescatter
+from weft.synthesis.classic.pieces import PieceDraft
 from weft.topology.topology import Link, Overheads, Topology, both_ways
 from weft.topology.zoo import find_topology
 
@@ -50,6 +47,7 @@ __all__ = [
     "Link",
     "Noise",
     "Overheads",
+    "PieceDraft",
     "Schedule",
     "ScheduleDraft",
     "Stalled",
@@ -63,26 +61,19 @@ __all__ = [
     "alltoall",
     "alltoallv",
     "barrier",
-    "binomial_broadcast",
-    "binomial_reduce",
     "both_ways",
     "broadcast",
-    "bruck_allgather",
+    "classic",
     "find_topology",
     "format_text",
     "gather",
     "gatherv",
     "launch",
     "load",
-    "pairwise_alltoall",
     "parse_text",
-    "recursive_doubling_allreduce",
     "reduce",
     "reducescatter",
     "reducescatterv",
-    "ring_allgather",
-    "ring_allreduce",
-    "ring_reducescatter",
     "save",
     "scatter",
     "scatterv",

@@ -13,7 +13,7 @@ import pytest
 
 import weft
 
-RING = weft.format_text(weft.ring_allreduce(weft.allreduce(3)))
+RING = weft.format_text(weft.classic.ring_allreduce(weft.allreduce(3)))
 BROKEN = RING.replace("2.in2 -> 0.out2 + in2\n", "")
 
 
@@ -29,7 +29,8 @@ def run(*arguments: str, width: int = 80) -> subprocess.CompletedProcess[str]:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "ring.txt").write_text(RING)
     (tmp_path / "broken.txt").write_text(BROKEN)
-    (tmp_path / "eight.txt").write_text(weft.format_text(weft.ring_allreduce(weft.allreduce(8))))
+    eight = weft.classic.ring_allreduce(weft.allreduce(8))
+    (tmp_path / "eight.txt").write_text(weft.format_text(eight))
     (tmp_path / "truncated.json").write_text('{"format": "weft-schedule", "ver')
     return tmp_path
 

@@ -28,7 +28,7 @@ class Done(NamedTuple):
 
 @pytest.fixture
 def folder(tmp_path):
-    ring = weft.ring_allreduce(weft.allreduce(3))
+    ring = weft.classic.ring_allreduce(weft.allreduce(3))
     collective = weft.gatherv(2)
     draft = ScheduleDraft(collective)
     draft.move([0, 1], 0, collective.input(0), [collective.output(0), collective.output(1)])
@@ -252,7 +252,7 @@ def test_a_wrong_schedule_is_2_and_names_the_command_that_shows_why(simulate):
 
 
 def test_a_route_that_is_missing_is_named(simulate, folder):
-    doubling = weft.recursive_doubling_allreduce(weft.allreduce(4))
+    doubling = weft.classic.recursive_doubling_allreduce(weft.allreduce(4))
     (folder / "doubling.txt").write_text(weft.format_text(doubling))
     done = simulate(file="doubling.txt", topology="ring:4")
     assert (done.code, done.output) == (2, "")
@@ -277,7 +277,7 @@ print("ready", flush=True)
 @pytest.mark.slow
 def test_ctrl_c_ends_a_long_run(tmp_path):
     path = tmp_path / "ring.json"
-    weft.save(weft.ring_allreduce(weft.allreduce(128)), path)
+    weft.save(weft.classic.ring_allreduce(weft.allreduce(128)), path)
     long = command(str(path), "-t", "ring:128", "-s", "1G", "--segments", "4000")
     with subprocess.Popen(long, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout
@@ -292,7 +292,7 @@ def test_ctrl_c_ends_a_long_run(tmp_path):
 @pytest.mark.memory
 def test_a_ring_over_1024_ranks_fits_in_memory(tmp_path):
     path = Path(tmp_path) / "ring.json.gz"
-    weft.save(weft.ring_allreduce(weft.allreduce(1024)), path)
+    weft.save(weft.classic.ring_allreduce(weft.allreduce(1024)), path)
     whole = command(str(path), "-t", "ring:1024", "-s", "16M", "--json")
     done = subprocess.run(whole, capture_output=True, text=True, check=True, timeout=120)
     (data,) = json.loads(done.stdout.removeprefix("ready\n"))

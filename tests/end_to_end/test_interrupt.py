@@ -9,7 +9,7 @@ import pytest
 
 VERIFY_FOR_LONG = """
 import numpy as np, weft
-ring = weft.ring_allreduce(weft.allreduce(512))
+ring = weft.classic.ring_allreduce(weft.allreduce(512))
 again_and_again = np.concatenate([ring.transfers] * 40)
 print("ready", flush=True)
 weft.verify(weft.Schedule("long", ring.collective, again_and_again))

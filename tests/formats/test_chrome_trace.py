@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import weft
 from twins.machines import any_run, noisy_run
+from weft import classic
 from weft.errors import BadInput
 from weft.formats.chrome_trace import MOST_RECORDS, chrome_trace
 from weft.simulate.trace import Trace
@@ -119,7 +120,7 @@ def test_all_that_crosses_has_an_arrow_and_all_that_is_done_a_slice(seed):
 
 
 def test_what_is_said_of_a_segment():
-    trace = weft.simulate(weft.ring_allreduce(weft.allreduce(2)), full(2), 50_000, segments=1)
+    trace = weft.simulate(classic.ring_allreduce(weft.allreduce(2)), full(2), 50_000, segments=1)
     first, arrow = [event for event in events_of(trace) if event["pid"] == 0][4:6]
     assert first == {
         "name": "0.in0 -> 1.out0 + in0",
@@ -143,7 +144,9 @@ def test_what_is_said_of_a_segment():
 def test_tracks_are_named_after_whom_they_lead_to():
     names = {
         (event["pid"], event["tid"]): event["args"]["name"]
-        for event in events_of(weft.simulate(weft.ring_allreduce(weft.allreduce(3)), ring(3), 30))
+        for event in events_of(
+            weft.simulate(classic.ring_allreduce(weft.allreduce(3)), ring(3), 30)
+        )
         if event["name"] == "thread_name"
     }
     ways = {(rank, 6 + rank): f"to rank {(rank + 1) % 3}" for rank in range(3)}
@@ -152,7 +155,7 @@ def test_tracks_are_named_after_whom_they_lead_to():
 
 def test_those_that_gave_up_say_why():
     trace = weft.simulate(
-        weft.ring_allreduce(weft.allreduce(3)),
+        classic.ring_allreduce(weft.allreduce(3)),
         ring(3),
         75_000,
         faults=[weft.Fault(10**6, rank=1, dies=True)],
@@ -165,7 +168,7 @@ def test_those_that_gave_up_say_why():
 
 
 def test_more_than_viewers_bear_is_refused():
-    schedule = weft.binomial_broadcast(weft.broadcast(2))
+    schedule = classic.binomial_broadcast(weft.broadcast(2))
     trace = weft.simulate(schedule, full(2), 1 << 20, segments=MOST_RECORDS // 2)
     with pytest.raises(BadInput, match=r"are more than the 1048576 .*: simulate fewer ranks or se"):
         chrome_trace(trace)

@@ -14,7 +14,7 @@ from weft.formats.files import read_schedule
 
 @pytest.fixture
 def ring() -> weft.Schedule:
-    return weft.ring_allreduce(weft.allreduce(4))
+    return weft.classic.ring_allreduce(weft.allreduce(4))
 
 
 @pytest.mark.parametrize("name", ["ring.json", "ring.json.gz"])
@@ -118,7 +118,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, ring, monkeypatch):
     before = (tmp_path / "ring.json").read_bytes()
     monkeypatch.setattr(Path, "write_bytes", full_disk)
     with pytest.raises(BadInput, match="No space left on device"):
-        weft.save(weft.ring_allreduce(weft.allreduce(5)), tmp_path / "ring.json")
+        weft.save(weft.classic.ring_allreduce(weft.allreduce(5)), tmp_path / "ring.json")
     assert [path.name for path in tmp_path.iterdir()] == ["ring.json"]
     assert (tmp_path / "ring.json").read_bytes() == before
 

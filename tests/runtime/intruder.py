@@ -88,7 +88,7 @@ def _round(how: str, seed: int, plan: int) -> tuple[str, int]:
     """Return what rank 0 says, and the plan that it ran."""
     memory = share_memory(RANKS)
     intruder = Intruder(memory, Random(f"{how}, {seed}"))
-    ring = weft.ring_allreduce(weft.allreduce(RANKS))
+    ring = weft.classic.ring_allreduce(weft.allreduce(RANKS))
     given, wanted = np.zeros(16 * SEGMENTS, np.float32), np.zeros(16 * SEGMENTS, np.float32)
     attack = threading.Thread(target=intruder.attack, args=(how, plan))
     with weft.Group(memory, 0, RANKS) as group:

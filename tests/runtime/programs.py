@@ -17,6 +17,7 @@ import weft
 from runtime.blocks import Case
 from twins.correct import correct_schedule
 from twins.execute import expected
+from weft import classic
 from weft.collective import Collective
 from weft.runtime.call import Call
 from weft.runtime.group import SEGMENT_BYTES, share_memory
@@ -97,8 +98,8 @@ def interleaved(group: weft.Group) -> list[list[float]]:
     """Two calls and a barrier in turns, whose messages must not be taken for each other's."""
     sums, gathered = np.zeros(3, np.float32), np.zeros((group.ranks, 2), np.float32)
     given, own = np.zeros(3, np.float32), np.zeros(2, np.float32)
-    add = group.prepare(weft.ring_allreduce(weft.allreduce(group.ranks)), [given], [sums])
-    gather = group.prepare(weft.ring_allgather(weft.allgather(group.ranks)), [own], [*gathered])
+    add = group.prepare(classic.ring_allreduce(weft.allreduce(group.ranks)), [given], [sums])
+    gather = group.prepare(classic.ring_allgather(weft.allgather(group.ranks)), [own], [*gathered])
     wait = group.prepare(correct_barrier(group.ranks))
     seen = []
     for turn in range(300):
@@ -139,7 +140,7 @@ def bits(group: weft.Group) -> list[list[str]]:
 
 
 def reduction(group: weft.Group, size: int = 8, **options: Any) -> Call:
-    ring = weft.ring_allreduce(weft.allreduce(group.ranks))
+    ring = classic.ring_allreduce(weft.allreduce(group.ranks))
     return group.prepare(ring, [np.ones(size, np.float32)], [np.zeros(size, np.float32)], **options)
 
 
@@ -160,7 +161,7 @@ def one_stops(group: weft.Group) -> list[str]:
     call = reduction(group, deadline=SOON)
     numbers = np.zeros((2, 1), np.float32)
     own = np.array([os.getpid()], np.float32)
-    group.prepare(weft.ring_allgather(weft.allgather(2)), [own], [*numbers])()
+    group.prepare(classic.ring_allgather(weft.allgather(2)), [own], [*numbers])()
     if group.rank == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
     words = [outcome_of(call), outcome_of(call)]
@@ -194,7 +195,7 @@ def unlike(group: weft.Group, what: str) -> str:
             return outcome_of(reduction(group, 8, segments=1 + mine))
         case "times":
             return outcome_of(lambda: reduction(group)(1 + mine))
-    build = weft.recursive_doubling_allreduce if mine else weft.ring_allreduce
+    build = classic.recursive_doubling_allreduce if mine else classic.ring_allreduce
     given, wanted = np.ones(8, np.float32), np.zeros(8, np.float32)
     return outcome_of(group.prepare(build(weft.allreduce(ranks)), [given], [wanted]))
 
@@ -263,7 +264,7 @@ def still_there(group: weft.Group) -> str:
 
 def tuned(group: weft.Group) -> list[int]:
     """The segments that are found for one collective, which then ends right."""
-    schedule = weft.ring_allgather(weft.allgather(group.ranks))
+    schedule = classic.ring_allgather(weft.allgather(group.ranks))
     case = Case(schedule, group.rank, [LARGE // 4] * group.ranks, in_place=False)
     call = tune(group, schedule, case.inputs, case.outputs)
     case.fill()

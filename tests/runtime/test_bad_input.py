@@ -13,8 +13,8 @@ import weft
 from runtime import programs
 from weft.runtime.group import SEGMENT_BYTES, share_memory
 
-RING = weft.ring_allreduce(weft.allreduce(1))
-SWAP = weft.pairwise_alltoall(weft.alltoall(1))
+RING = weft.classic.ring_allreduce(weft.allreduce(1))
+SWAP = weft.classic.pairwise_alltoall(weft.alltoall(1))
 
 
 @pytest.fixture
@@ -159,13 +159,13 @@ def test_buffers_must_not_overlap_but_as_in_place(group):
 def test_two_inputs_are_never_one_memory():
     with weft.Group(memory := share_memory(2), 0, 2) as group, refused("two buffers overlap"):
         same = [floats(1)] * 2
-        group.prepare(weft.pairwise_alltoall(weft.alltoall(2)), same, same, in_place=True)
+        group.prepare(weft.classic.pairwise_alltoall(weft.alltoall(2)), same, same, in_place=True)
     os.close(memory)
 
 
 @pytest.mark.parametrize("sizes", [None, [], [4, 4], [-1], [1 << 70]])
 def test_an_uneven_collective_needs_possible_sizes(group, sizes):
-    schedule = weft.ring_allgather(weft.allgatherv(1))
+    schedule = weft.classic.ring_allgather(weft.allgatherv(1))
     with refused("sizes"):
         group.prepare(schedule, [floats()], [floats()], sizes=sizes)
 
@@ -210,7 +210,7 @@ def test_a_segment_is_an_element_or_more(group, segment_bytes):
 
 def test_a_schedule_is_for_so_many_ranks(group):
     with refused("is for 2 ranks, this group has 1"):
-        group.prepare(weft.ring_allreduce(weft.allreduce(2)), [floats()], [floats()])
+        group.prepare(weft.classic.ring_allreduce(weft.allreduce(2)), [floats()], [floats()])
 
 
 def test_a_wrong_schedule_is_never_run(group):

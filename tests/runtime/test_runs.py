@@ -32,7 +32,7 @@ def test_a_group_and_a_call_say_what_they_are():
     memory = share_memory(2)
     with weft.Group(memory, 0, 2) as group:
         blocks = [np.zeros(4, np.float32) for _ in range(2)]
-        call = group.prepare(weft.ring_allreduce(weft.allreduce(2)), blocks[:1], blocks[1:])
+        call = group.prepare(weft.classic.ring_allreduce(weft.allreduce(2)), blocks[:1], blocks[1:])
         assert repr(group) == "<Group rank 0 of 2>"
         assert repr(call) == (
             "<Call ring: allreduce over 2 ranks, 2 pieces a block, rank 0, 1 segment>"

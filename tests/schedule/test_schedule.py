@@ -45,26 +45,26 @@ def test_columns_stand_in_the_order_of_the_format():
 
 
 def test_what_stays_on_a_rank_is_no_message():
-    assert weft.ring_allgather(weft.allgather(3)).messages == 6
-    assert len(weft.ring_allgather(weft.allgather(3))) == 9
+    assert weft.classic.ring_allgather(weft.allgather(3)).messages == 6
+    assert len(weft.classic.ring_allgather(weft.allgather(3))) == 9
 
 
 def test_schedules_are_equal_by_content():
-    one, other = (weft.ring_allreduce(weft.allreduce(3)) for _ in range(2))
+    one, other = (weft.classic.ring_allreduce(weft.allreduce(3)) for _ in range(2))
     assert one == other
-    assert one != weft.ring_allreduce(weft.allreduce(4))
+    assert one != weft.classic.ring_allreduce(weft.allreduce(4))
     assert one != Schedule("ring", one.collective, one.transfers, in_place=False)
     assert one != "ring"
 
 
 def test_a_schedule_cannot_be_changed():
-    schedule = weft.ring_allreduce(weft.allreduce(3))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(3))
     with pytest.raises(ValueError, match="read-only"):
         schedule.transfers["src"] = 0
 
 
 def test_a_schedule_does_not_freeze_or_follow_the_array_it_was_made_of():
-    transfers = weft.ring_allreduce(weft.allreduce(3)).transfers.copy()
+    transfers = weft.classic.ring_allreduce(weft.allreduce(3)).transfers.copy()
     schedule = Schedule("x", weft.allreduce(3).cut(3), transfers)
     transfers["dst"] = 9
     weft.verify(schedule)
@@ -94,7 +94,7 @@ def test_a_move_of_nothing_is_nothing():
 
 
 def test_repr_says_what_it_is():
-    assert repr(weft.bruck_allgather(weft.allgather(4))) == (
+    assert repr(weft.classic.bruck_allgather(weft.allgather(4))) == (
         "<Schedule Bruck: allgather over 4 ranks, 16 transfers in 8 messages>"
     )
 

@@ -118,7 +118,7 @@ def test_any_text_is_read_or_refused(text):
 
 
 def test_places():
-    schedule = weft.ring_allreduce(weft.allreduce(3))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(3))
     assert parse_place(schedule, "2.out1") == (2, 4)
     for text in ("2", "2.out3", "3.out0", "0.tmp0"):
         with pytest.raises(BadInput, match=r"not a place|does not exist"):

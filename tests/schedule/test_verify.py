@@ -207,7 +207,7 @@ def test_routes_count_where_there_is_a_topology(topology, route, exists):
 
 
 def test_a_topology_of_another_size_does_not_fit():
-    schedule = weft.ring_allreduce(weft.allreduce(8))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(8))
     with pytest.raises(
         BadInput, match="ring is for 8 ranks, ring:4 has 4: take a topology of that size"
     ):
@@ -215,7 +215,7 @@ def test_a_topology_of_another_size_does_not_fit():
 
 
 def test_message_numbers_rise():
-    schedule = weft.bruck_allgather(weft.allgather(5))
+    schedule = weft.classic.bruck_allgather(weft.allgather(5))
     transfers = schedule.transfers.copy()
     transfers["message"][transfers["message"] >= 0] = 7
     with pytest.raises(WrongSchedule) as caught:
@@ -268,7 +268,7 @@ def test_counting_stops_before_it_overflows():
 
 
 def test_pieces_moved():
-    schedule = weft.ring_allgather(weft.allgather(3))
+    schedule = weft.classic.ring_allgather(weft.allgather(3))
     assert pieces_moved(schedule).tolist() == [0, 1, 2, 0, 1, 2, 2, 0, 1]
     with pytest.raises(WrongSchedule):
         pieces_moved(Schedule("x", schedule.collective, schedule.transfers[:-1]))
@@ -295,7 +295,7 @@ def test_a_schedule_without_transfers():
 def test_the_native_core_refuses_tables_that_point_outside():
     """Our own code never passes such; if it did, that must be an error and not a crash."""
     collective = weft.allreduce(2)
-    schedule = weft.ring_allreduce(collective)
+    schedule = weft.classic.ring_allreduce(collective)
     mode = modes(schedule)[0]
     with pytest.raises(ValueError, match="outside"):
         replay(schedule, mode, watched=(2, 0))

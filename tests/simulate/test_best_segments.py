@@ -56,20 +56,20 @@ def test_where_three_are_much_faster_than_two_or_four():
     """Two segments cannot hide the latency, four cost too much of the processors' time."""
     overheads = weft.Overheads(send=50_000, reduce=2 * 10**10)
     machine = Topology("busy", 8, ring(8).links, overheads=overheads)
-    schedule = weft.ring_allreduce(weft.allreduce(8))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(8))
     simulation = prepare(schedule, machine, 300_000)
     assert loss(simulation) <= 1.02
 
 
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_what_cannot_be_cut_is_one_segment(size):
-    trace = weft.simulate(weft.ring_allreduce(weft.allreduce(7)), full(7), size)
+    trace = weft.simulate(weft.classic.ring_allreduce(weft.allreduce(7)), full(7), size)
     assert trace.segments == 1
 
 
 def test_the_choice_ignores_what_goes_wrong():
     """So that runs under different conditions can be compared."""
-    schedule = weft.ring_allreduce(weft.allreduce(4))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(4))
     noise = weft.Noise(10**6, 10**6)
     quiet, noisy = (weft.simulate(schedule, ring(4), 10**6, noise=n) for n in (None, noise))
     assert quiet.segments == noisy.segments > 1

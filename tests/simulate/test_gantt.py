@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import weft
 from twins.machines import any_run
+from weft import classic
 from weft.simulate.conditions import Fault
 from weft.simulate.gantt import LEAST_WIDTH, LEGEND, gantt_text
 from weft.topology.zoo.generators import full, ring
@@ -19,7 +20,9 @@ def drawn(text: str) -> str:
 
 
 def test_a_broadcast_level_by_level():
-    trace = weft.simulate(weft.binomial_broadcast(weft.broadcast(4)), full(4), 25_000, segments=1)
+    trace = weft.simulate(
+        classic.binomial_broadcast(weft.broadcast(4)), full(4), 25_000, segments=1
+    )
     assert gantt_text(trace, 48) == drawn("""
     rank 0  >>>>>>>>>>
     rank 1  ....................>>>>>>>>>>
@@ -62,7 +65,7 @@ def test_a_broadcast_level_by_level():
 )
 def test_a_rank_that_something_befalls_and_those_that_wait_for_it(fault, chart):
     trace = weft.simulate(
-        weft.ring_allreduce(weft.allreduce(3)),
+        classic.ring_allreduce(weft.allreduce(3)),
         ring(3),
         75_000,
         segments=1,
@@ -79,7 +82,7 @@ def test_no_line_is_longer_than_the_width(seed, width):
 
 @pytest.mark.parametrize("ranks", [32, 33, 100])
 def test_of_many_ranks_the_first_32_are_shown(ranks):
-    trace = weft.simulate(weft.ring_allgather(weft.allgather(ranks)), ring(ranks), ranks * 1000)
+    trace = weft.simulate(classic.ring_allgather(weft.allgather(ranks)), ring(ranks), ranks * 1000)
     lines = gantt_text(trace).splitlines()
     rows = [line for line in lines if line.startswith("rank ")]
     assert len(rows) == 32
@@ -88,6 +91,6 @@ def test_of_many_ranks_the_first_32_are_shown(ranks):
 
 
 def test_a_run_of_no_time_is_an_empty_row():
-    trace = weft.simulate(weft.ring_allreduce(weft.allreduce(1)), full(1), 8)
+    trace = weft.simulate(classic.ring_allreduce(weft.allreduce(1)), full(1), 8)
     row, axis, legend = gantt_text(trace, 60).splitlines()
     assert (row, axis.split(), legend) == ("rank 0", ["0", "0", "ps"], LEGEND)

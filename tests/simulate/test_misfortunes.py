@@ -31,7 +31,7 @@ spans = st.lists(
 
 def ring_of_4(*faults: str, deadline: int | None = None) -> Trace:
     return weft.simulate(
-        weft.ring_allreduce(weft.allreduce(4)),
+        weft.classic.ring_allreduce(weft.allreduce(4)),
         ring(4),
         SIZE,
         segments=1,
@@ -132,7 +132,7 @@ def test_a_deadline_alone_ends_a_run_too():
 
 
 def test_a_rank_that_dies_at_any_moment_stops_no_one_for_ever():
-    schedule = weft.ring_allreduce(weft.allreduce(3))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(3))
     simulation = prepare(schedule, full(3), 300)
     quiet = simulation.run(2, Conditions())
     moments = {int(t) for name in ("ready", "start", "end") for t in quiet.records[name]}
@@ -152,7 +152,7 @@ def test_a_rank_that_dies_at_any_moment_stops_no_one_for_ever():
 def test_a_rank_hears_of_a_failure_when_its_pause_is_over_however_late_that_is():
     """Pauses are drawn as far as the last failure, not only as far as the last segment."""
     noise = Noise(longest=10**12, every=10**9)
-    schedule = weft.ring_allreduce(weft.allreduce(4))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(4))
     broken = [Fault(0, link=(0, 1))]
     deadline = 30 * 10**12
     trace = weft.simulate(schedule, ring(4), SIZE, noise=noise, faults=broken, deadline=deadline)
@@ -176,7 +176,7 @@ def test_a_run_that_takes_longer_than_that_is_no_failure():
 def test_a_rank_of_which_nothing_takes_time_cannot_be_slower():
     with pytest.raises(weft.BadInput, match="nothing that rank 1 does takes time on ring:4"):
         weft.simulate(
-            weft.ring_allreduce(weft.allreduce(4)),
+            weft.classic.ring_allreduce(weft.allreduce(4)),
             weft.find_topology("ring:4"),
             SIZE,
             faults=[Fault(0, rank=1, factor=2)],
@@ -187,7 +187,7 @@ def test_long_pauses_count_for_few():
     """A run of pauses only is long, and has no more of them than one may have."""
     noise = Noise(longest=2 * 10**10, every=10**3)
     trace = weft.simulate(
-        weft.ring_allreduce(weft.allreduce(4)), ring(4), 1 << 16, segments=1, noise=noise
+        weft.classic.ring_allreduce(weft.allreduce(4)), ring(4), 1 << 16, segments=1, noise=noise
     )
     assert trace.finished
 
@@ -201,7 +201,7 @@ def test_noise_repeats_with_its_seed(seed):
 
 
 def test_another_seed_is_another_run():
-    schedule = weft.ring_allreduce(weft.allreduce(4))
+    schedule = weft.classic.ring_allreduce(weft.allreduce(4))
     times = {
         weft.simulate(schedule, ring(4), SIZE, noise=Noise(10**6, 10**6, seed)).time
         for seed in range(5)
@@ -214,7 +214,7 @@ def test_a_slow_rank_takes_longer_for_all_it_does(factor):
     machine = full(2)
     overheads = weft.Overheads(send=100, receive=1000)
     machine = weft.Topology("two", 2, machine.links, overheads=overheads)
-    schedule = weft.binomial_reduce(weft.reduce(2))
+    schedule = weft.classic.binomial_reduce(weft.reduce(2))
     slow = Fault(0, rank=0, factor=factor)
     trace = weft.simulate(schedule, machine, 10, segments=1, faults=[slow])
     assert trace.time == 10 * BYTE + LATENCY + factor * 1000

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import classic
 from weft.collective import Collective
 from weft.errors import BadInput, WrongSchedule
 from weft.schedule.schedule import Schedule, ScheduleDraft
@@ -63,25 +64,25 @@ def time_of(schedule: Schedule, topology: Topology, size: int, segments: int = 1
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 16])
 @pytest.mark.parametrize("each", [1, 1000, 12_345])
 def test_ring_allreduce(n, each):
-    allreduce = weft.ring_allreduce(weft.allreduce(n))
+    allreduce = classic.ring_allreduce(weft.allreduce(n))
     assert time_of(allreduce, ring(n), n * each) == 2 * (n - 1) * (LATENCY + each * BYTE)
 
 
 def test_a_byte_takes_whole_picoseconds_and_never_less_than_the_rate_allows():
-    allreduce = weft.ring_allreduce(weft.allreduce(4))
+    allreduce = classic.ring_allreduce(weft.allreduce(4))
     assert time_of(allreduce, ring(4, bandwidth=3 * 10**12), 4) == 6 * (LATENCY + 1)
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 5])
 def test_binomial_broadcast_takes_a_latency_a_level(levels):
     n = 2**levels
-    broadcast = weft.binomial_broadcast(weft.broadcast(n))
+    broadcast = classic.binomial_broadcast(weft.broadcast(n))
     assert time_of(broadcast, full(n), 8) == levels * (LATENCY + 8 * BYTE)
 
 
 def test_binomial_broadcast_with_overheads():
     """The root copies its own block first, then every level sends, crosses and applies."""
-    broadcast = weft.binomial_broadcast(weft.broadcast(8))
+    broadcast = classic.binomial_broadcast(weft.broadcast(8))
     overheads = Overheads(send=15_000, receive=20_000, copy=10**9)
     machine = replace(full(8), overheads=overheads)
     assert time_of(broadcast, machine, 8) == 8000 + 3 * (15_000 + LATENCY + 20_000 + 8000)
@@ -95,12 +96,12 @@ def test_a_chain_is_a_pipeline(segments):
 
 
 def test_a_route_over_two_links_takes_both_at_once():
-    allgather = weft.ring_allgather(weft.allgather(4))
+    allgather = classic.ring_allgather(weft.allgather(4))
     assert time_of(allgather, star(4), 400_000) == 3 * (LATENCY + 100_000 * BYTE)
 
 
 def test_links_that_share_a_resource_take_turns():
-    allgather = weft.ring_allgather(weft.allgather(2))
+    allgather = classic.ring_allgather(weft.allgather(2))
     wire = Link(0, 1, RATE, LATENCY)
     apart = Topology("apart", 2, both_ways([wire]))
     bus = Link(0, 1, RATE, LATENCY, shares=("bus",))
@@ -133,7 +134,7 @@ def test_a_processor_that_moves_the_bytes_serves_one_link_at_a_time():
 
 def test_what_passes_through_a_processor_is_added_and_sent_on_at_once():
     """As over shared memory: the sum goes on while it is made, so the slower of both counts."""
-    reducescatter = weft.ring_reducescatter(weft.reducescatter(3))
+    reducescatter = classic.ring_reducescatter(weft.reducescatter(3))
     machine = host(3)
     o, link = machine.overheads, machine.links[0]
     assert o.reduce
@@ -143,7 +144,7 @@ def test_what_passes_through_a_processor_is_added_and_sent_on_at_once():
     assert time_of(reducescatter, machine, 3600) == first + then + o.receive + add
 
 
-@pytest.mark.parametrize("schedule", [chain(3), weft.ring_allreduce(weft.allreduce(3))])
+@pytest.mark.parametrize("schedule", [chain(3), classic.ring_allreduce(weft.allreduce(3))])
 def test_nothing_takes_no_time(schedule):
     trace = weft.simulate(schedule, full(3), 0)
     assert (trace.time, trace.algbw, len(trace.records), trace.finished) == (0, 0.0, 0, True)
@@ -157,7 +158,7 @@ def test_one_rank_is_done_at_once(algorithm):
 
 
 def test_a_barrier_takes_latencies_whatever_the_size():
-    text = weft.format_text(weft.recursive_doubling_allreduce(weft.allreduce(8)))
+    text = weft.format_text(classic.recursive_doubling_allreduce(weft.allreduce(8)))
     barrier = weft.parse_text(text.replace("allreduce", "barrier"))
     for size in (0, 64, 1 << 40):
         trace = weft.simulate(barrier, full(8), size)
@@ -171,7 +172,7 @@ def test_sizes_of_uneven_blocks():
 
 
 def test_the_largest_block_sets_the_pace_of_a_ring():
-    allgather = weft.ring_allgather(weft.allgatherv(3))
+    allgather = classic.ring_allgather(weft.allgatherv(3))
     time = weft.simulate(allgather, ring(3), [10, 2000, 0], segments=1).time
     assert time == 2 * (LATENCY + 2000 * BYTE)
 
@@ -183,7 +184,7 @@ def test_large_sizes_are_added_up_exactly():
 
 
 def test_numpy_counts_are_counts():
-    allreduce = weft.ring_allreduce(weft.allreduce(2))
+    allreduce = classic.ring_allreduce(weft.allreduce(2))
     expected = weft.simulate(allreduce, full(2), 1000).time
     sizes: list[Any] = [np.int64(1000), np.array([1000]), [np.int32(1000)]]
     for size in sizes:
@@ -192,13 +193,13 @@ def test_numpy_counts_are_counts():
 
 def test_size_is_that_of_nccl_tests():
     """Of a gather it is what the root gets, of an alltoall all that a rank has for others."""
-    assert weft.simulate(weft.pairwise_alltoall(weft.alltoall(4)), full(4), 4096).size == 4096
-    reduced = weft.simulate(weft.ring_reducescatter(weft.reducescatter(4)), full(4), 4099)
+    assert weft.simulate(classic.pairwise_alltoall(weft.alltoall(4)), full(4), 4096).size == 4096
+    reduced = weft.simulate(classic.ring_reducescatter(weft.reducescatter(4)), full(4), 4099)
     assert reduced.size == 4096  # what does not divide is left out
 
 
 def test_what_is_there_already_is_not_copied():
-    allgather = weft.ring_allgather(weft.allgather(2))
+    allgather = classic.ring_allgather(weft.allgather(2))
     machine = replace(full(2), overheads=Overheads(copy=10**9))
     out_of_place = weft.simulate(allgather, machine, 2000, segments=1)
     in_place = weft.simulate(allgather, machine, 2000, segments=1, in_place=True)
@@ -217,7 +218,7 @@ def test_a_larger_window_absorbs_more_of_the_noise():
 
 
 def test_a_wrong_schedule_is_not_simulated():
-    right = weft.ring_allreduce(weft.allreduce(3))
+    right = classic.ring_allreduce(weft.allreduce(3))
     wrong = Schedule("wrong", right.collective, right.transfers[1:], right.scratch)
     with pytest.raises(WrongSchedule):
         weft.simulate(wrong, ring(3), 1000)
@@ -283,7 +284,7 @@ SLOW = Overheads(reduce=1)
     ],
 )
 def test_what_cannot_be_simulated_is_one_line_that_says_why(topology, size, run, message):
-    allreduce = weft.ring_allreduce(weft.allreduce(3))
+    allreduce = classic.ring_allreduce(weft.allreduce(3))
     with pytest.raises(BadInput, match=message) as problem:
         weft.simulate(allreduce, topology, size, **run)
     assert "\n" not in str(problem.value)
@@ -291,7 +292,7 @@ def test_what_cannot_be_simulated_is_one_line_that_says_why(topology, size, run,
 
 @pytest.mark.parametrize("size", [np.int32(99), np.array([99]), [np.uint8(99)]])
 def test_numbers_may_be_those_of_numpy(size):
-    allreduce = weft.ring_allreduce(weft.allreduce(3))
+    allreduce = classic.ring_allreduce(weft.allreduce(3))
     plain = weft.simulate(allreduce, ring(3), 99, segments=2, window=3, deadline=10**12)
     numbers: dict[str, Any] = {
         "segments": np.int8(2),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import weft
 from twins.machines import any_run, noisy_run, quiet_run
+from weft import classic
 from weft.collective import Collective
 from weft.kinds import Kind
 from weft.schedule.schedule import NONE
@@ -206,14 +207,14 @@ def test_bus_bandwidth_is_that_of_nccl_tests(kind, factor):
 
 
 def test_algorithm_bandwidth_is_size_over_time():
-    trace = weft.simulate(weft.ring_allgather(weft.allgather(4)), full(4), 4 << 20, segments=1)
+    trace = weft.simulate(classic.ring_allgather(weft.allgather(4)), full(4), 4 << 20, segments=1)
     assert trace.algbw == pytest.approx((4 << 20) * 1e12 / trace.time)
     assert trace.busbw == pytest.approx(trace.algbw * 3 / 4)
 
 
 def test_what_does_not_finish_has_no_bandwidth():
     trace = weft.simulate(
-        weft.ring_allgather(weft.allgather(3)),
+        classic.ring_allgather(weft.allgather(3)),
         full(3),
         3 << 20,
         faults=[weft.Fault(0, rank=1, dies=True)],
@@ -223,5 +224,5 @@ def test_what_does_not_finish_has_no_bandwidth():
 
 
 def test_a_trace_says_how_long_it_took():
-    trace = weft.simulate(weft.ring_allgather(weft.allgather(2)), full(2), 50_000, segments=1)
+    trace = weft.simulate(classic.ring_allgather(weft.allgather(2)), full(2), 50_000, segments=1)
     assert repr(trace) == "<Trace ring on full:2, 50000 bytes: 2 us>"

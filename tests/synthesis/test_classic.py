@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from math import ceil, log2
 
 import numpy as np
 import pytest
@@ -13,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from synthesis.promises import PROMISES
 from twins.execute import execute, expected
 from weft.collective import Collective
 from weft.errors import BadInput
@@ -74,32 +72,6 @@ def test_blocks_may_have_any_sizes(name, n, size):
         np.testing.assert_array_equal(got[at], block)
 
 
-def bits(n: int) -> int:
-    return ceil(log2(n))
-
-
-def doubling_sent(n: int) -> list[int]:
-    steps = n.bit_length() - 1
-    core, extra = 1 << steps, n - (1 << steps)
-    return [steps + (rank < extra) for rank in range(core)] + [1] * extra
-
-
-# What the docstrings promise: messages, and blocks that each rank sends.
-PROMISES: dict[str, tuple[Callable[[int], int], Callable[[int], Sequence[Fraction | int]]]] = {
-    "ring allgather": (lambda n: n * (n - 1), lambda n: [n - 1] * n),
-    "ring reducescatter": (lambda n: n * (n - 1), lambda n: [n - 1] * n),
-    "ring allreduce": (lambda n: 2 * n * (n - 1), lambda n: [Fraction(2 * (n - 1), n)] * n),
-    "recursive doubling allreduce": (lambda n: sum(doubling_sent(n)), doubling_sent),
-    "binomial broadcast": (
-        lambda n: n - 1,
-        lambda n: [sum(v + 2**k < n for k in range(v.bit_length(), bits(n))) for v in range(n)],
-    ),
-    "binomial reduce": (lambda n: n - 1, lambda n: [0] + [1] * (n - 1)),
-    "pairwise alltoall": (lambda n: n * (n - 1), lambda n: [n - 1] * n),
-    "Bruck allgather": (lambda n: n * bits(n), lambda n: [n - 1] * n),
-}
-
-
 @each_algorithm
 @given(n=rank_counts, root=seeds)
 def test_messages_and_bytes_are_as_promised(algorithm, n, root):
@@ -121,7 +93,7 @@ def test_docstrings_state_messages_and_bytes(algorithm):
 
 
 def test_binomial_steps_are_the_root_s_messages():
-    schedule = weft.binomial_broadcast(weft.broadcast(64))
+    schedule = weft.classic.binomial_broadcast(weft.broadcast(64))
     assert blocks_sent(schedule)[0] == 6
 
 
@@ -142,7 +114,7 @@ def test_an_algorithm_refuses_blocks_that_are_cut(algorithm):
 @given(rank_counts)
 def test_results_of_an_allreduce_are_the_same_bits_on_all_ranks(n):
     """Sums of floats depend on their order, so every rank must add in the same one."""
-    for build_one in (weft.ring_allreduce, weft.recursive_doubling_allreduce):
+    for build_one in (weft.classic.ring_allreduce, weft.classic.recursive_doubling_allreduce):
         terms = summed_terms(build_one(weft.allreduce(n)))
         for piece in {piece for _, piece in terms}:
             assert len({terms[rank, piece] for rank in range(n)}) == 1

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from weft.collective import Collective
+from weft.collective import Collective, Table
 from weft.kinds import Ints
-from weft.schedule.schedule import NONE, Schedule, ScheduleDraft
+from weft.schedule.schedule import NONE, ScheduleDraft
 
 
 class PieceDraft(ScheduleDraft):
@@ -25,6 +25,7 @@ class PieceDraft(ScheduleDraft):
         shape = collective.ranks, len(collective.pieces)
         self.at = _slots(shape, collective.initial, NONE)
         self._home = _slots(shape, collective.final, collective.scratch(np.arange(shape[1])))
+        self._copy_what_is_there(collective.final)
 
     def send(
         self,
@@ -48,13 +49,11 @@ class PieceDraft(ScheduleDraft):
         """The receiver's piece becomes its own plus the sender's."""
         self._append(src, dst, piece, into, adds=True)
 
-    def schedule(self, name: str, *, in_place: bool = True, out_of_place: bool = True) -> Schedule:
-        """Return what was written, and copy what a rank has to where it wants it."""
-        final = self.collective.final
-        has = self.at[final["rank"], final["piece"]]
-        lacks = has != final["slot"]
-        self.copy(final["rank"][lacks], has[lacks], final["slot"][lacks])
-        return super().schedule(name, in_place=in_place, out_of_place=out_of_place)
+    def _copy_what_is_there(self, final: Table) -> None:
+        """Copy what a rank has and wants; what it sends need not wait for that."""
+        rank, piece = final["rank"], final["piece"]
+        whole = (final["first"] == rank) & (final["count"] == 1) & (self.at[rank, piece] != NONE)
+        self.copy(rank[whole], self.at[rank, piece][whole], final["slot"][whole])
 
     def _append(
         self,
@@ -80,7 +79,7 @@ class PieceDraft(ScheduleDraft):
         self.at[d, p] = t
 
 
-def _slots(shape: tuple[int, int], contents: npt.NDArray[np.void], default: npt.ArrayLike) -> Ints:
+def _slots(shape: tuple[int, int], contents: Table, default: npt.ArrayLike) -> Ints:
     """By rank and piece: the slot of these contents, or the default."""
     slots = np.broadcast_to(default, shape).astype(np.int64)
     slots[contents["rank"], contents["piece"]] = contents["slot"]

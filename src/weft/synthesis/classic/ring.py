@@ -48,8 +48,9 @@ def ring_allreduce(collective: Collective) -> Schedule:
     collective.require(Kind.ALLREDUCE)
     n = collective.ranks
     draft, rank = PieceDraft(collective.cut(n)), np.arange(n)
-    sum_round(draft, rank, piece=rank)
-    pass_round(draft, rank, piece=rank)
+    ends_with = (rank + 1) % n
+    sum_round(draft, rank, ends_with)
+    pass_round(draft, rank, ends_with)
     return draft.schedule("ring")
 
 
