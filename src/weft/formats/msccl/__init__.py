@@ -1,0 +1,1 @@
+"""MSCCL XML: algorithms for microsoft/msccl, Azure/msccl-executor-nccl and RCCL."""
