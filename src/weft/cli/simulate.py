@@ -27,7 +27,9 @@ _SWEEP = re.compile(r"([^:]+):([^:]+)(?::([2-9]|[1-9][0-9]{1,8}))?")
 MOST_SHOWN = 5  # resources
 BUSY = 0.5  # of the time, for a resource to be worth a word
 
-File = Annotated[Path, typer.Argument(help="A schedule, as weft JSON or text.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(help="A schedule in any format that weft reads.", show_default=False)
+]
 Machine = Annotated[
     str, typer.Option("--topology", "-t", help="ring:8, torus:4x4, host:2, a file, ...")
 ]
@@ -102,6 +104,7 @@ def simulate(
     with working(f"simulating {shown(file)}") as say:
         machine = find_topology(topology)
         schedule = read_schedule(file)
+        in_place = in_place or not schedule.out_of_place
         traces: list[Trace] = []
         for each in sizes:
             say(f"simulating {shown(file)} at {_size_text(each)}")

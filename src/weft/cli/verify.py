@@ -10,7 +10,7 @@ import typer
 
 from weft.cli.printing import print_json, print_plain, shown, working
 from weft.errors import WrongSchedule
-from weft.formats.files import read_schedule
+from weft.formats.files import read_schedule, runtimes_for
 from weft.schedule.explain import story
 from weft.schedule.finding import Finding, Held, Write
 from weft.schedule.replay import MOST_WRITES, modes
@@ -19,7 +19,9 @@ from weft.schedule.text import parse_place
 from weft.schedule.verify import verify as prove
 from weft.topology.zoo import find_topology
 
-File = Annotated[Path, typer.Argument(help="A schedule, as weft JSON or text.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(help="A schedule in any format that weft reads.", show_default=False)
+]
 Routes = Annotated[
     str | None,
     typer.Option("--topology", "-t", help="Check the routes too: ring:8, torus:4x4, a file, ..."),
@@ -42,12 +44,17 @@ def verify(file: File, topology: Routes = None, at: At = None, json: Json = Fals
             prove(schedule, machine)
         except WrongSchedule as wrong:
             finding = wrong.finding
+        runtimes = runtimes_for(file)
         stories = {m.name: story(schedule, m, place) for m in modes(schedule)} if place else {}
     if json:
-        print_json(_data(schedule, finding, stories))
+        print_json(_data(schedule, finding, stories) | {"runtimes": runtimes})
     else:
         command = shlex.join(["weft", "verify", str(file)])
         print_plain(_text(schedule, finding, shown(command)))
+        for runtime, problems in runtimes.items():
+            print_plain(f"{runtime}: {shown(problems[0])}" if problems else f"{runtime}: takes it")
+            if len(problems) > 1:
+                print_plain(f"  and {len(problems) - 1} more: --json has them all")
         for mode, writes in stories.items():
             print_plain(f"\nWhat is written to {at}, {mode} (the last {MOST_WRITES} at most):")
             print_plain("\n".join(f"  {write}" for write in writes) or "  nothing")

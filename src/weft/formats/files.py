@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from weft.errors import BadInput, WrongSchedule
+from weft.formats.msccl.file import fitness, from_msccl
 from weft.formats.weft_json import (
     schedule_from_json,
     schedule_to_json,
@@ -72,14 +73,23 @@ def load_topology(path: str | Path) -> Topology:
 
 
 def read_schedule(path: str | Path) -> Schedule:
-    """Return the schedule in a file, JSON or text, as it stands there, not yet verified."""
+    """Return the schedule in a file of any format, as it stands there, not yet verified."""
     return _read(path, _schedule)
+
+
+def runtimes_for(path: str | Path) -> dict[str, list[str]]:
+    """For a file in a format that other programs run: why each of them would not do it right."""
+    content = _content(Path(path))
+    return fitness(content) if content[:100].lstrip().startswith(b"<") else {}
 
 
 def _schedule(content: bytes) -> Schedule:
     content = content.removeprefix(codecs.BOM_UTF8)
-    if content[:100].lstrip().startswith((b"{", b"[")):
+    start = content[:100].lstrip()
+    if start.startswith((b"{", b"[")):
         return schedule_from_json(content)
+    if start.startswith(b"<"):
+        return from_msccl(content)
     try:
         return parse_text(content.decode())
     except UnicodeDecodeError as problem:

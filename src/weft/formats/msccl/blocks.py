@@ -146,9 +146,27 @@ def blocks_of(rank: Rank) -> tuple[Block, ...]:
             block, done = last[other]
             steps[team][step] = replace(steps[team][step], waits_for=(block, done))
             steps[block][done] = replace(steps[block][done], is_waited_for=True)
+    return _waited_for_first(
+        [
+            Block(team.send, team.receive, team.channel, tuple(done))
+            for team, done in zip(teams, steps, strict=True)
+        ]
+    )
+
+
+def _waited_for_first(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Number the blocks so that those that others wait for come first: theirs must be small."""
+    order = sorted(
+        range(len(blocks)), key=lambda b: not any(s.is_waited_for for s in blocks[b].steps)
+    )
+    place = {block: number for number, block in enumerate(order)}
+
+    def renamed(step: Step) -> Step:
+        waits = step.waits_for
+        return step if waits is None else replace(step, waits_for=(place[waits[0]], waits[1]))
+
     return tuple(
-        Block(team.send, team.receive, team.channel, tuple(done))
-        for team, done in zip(teams, steps, strict=True)
+        replace(blocks[block], steps=tuple(map(renamed, blocks[block].steps))) for block in order
     )
 
 

@@ -17,7 +17,7 @@ from weft.kinds import Kind
 
 PROTOCOLS = {"Simple": 2, "LL": 8, "LL128": 8}  # chunks on their way
 MOST_CHANNELS = 32
-MOST_BLOCKS_PER_CHANNEL = 32
+MOST_PEERS = 32  # of a GPU on a channel
 MOST_WAITED_FOR = 127  # block number, for it is kept in eight bits
 MOST_NODES = 4096  # that the parser has: algo, gpus, and the blocks and steps of its own gpu
 MOST_INSIDE = 1024  # elements in one
@@ -41,6 +41,7 @@ def require_progress(program: Program) -> None:
         count = max(1, connections.step(other).count)
         after[first[step]].append(first[other] + count - 1)
     places = PROTOCOLS.get(program.protocol, min(PROTOCOLS.values()))
+    assert connections.pairs is not None  # so both ends of each connection move as many chunks
     for connection, sends in connections.sends.items():
         sent = _chunks(connections, first, sends)
         received = _chunks(connections, first, connections.receives[connection])
@@ -113,13 +114,14 @@ def _of_head(program: Program, limits: Runtime) -> Iterator[str]:
 def _of_gpu(program: Program, number: int, limits: Runtime) -> Iterator[str]:
     gpu = program.gpus[number]
     steps = [len(block.steps) for block in gpu.blocks]
-    joined = [block for block in gpu.blocks if {block.send, block.receive} != {NOBODY}]
-    channels = Counter(block.channel for block in joined)
+    senders = Counter(block.channel for block in gpu.blocks if block.send != NOBODY)
+    receivers = Counter(block.channel for block in gpu.blocks if block.receive != NOBODY)
     nodes = 1 + len(program.gpus) + len(steps) + sum(steps)
     for what, count, most in (
         ("steps in a block", max(steps, default=0), min(limits.steps, MOST_INSIDE)),
         ("blocks", len(steps), min(limits.blocks, MOST_INSIDE)),
-        ("blocks on a channel", max(channels.values(), default=0), MOST_BLOCKS_PER_CHANNEL),
+        ("blocks that send on a channel", max(senders.values(), default=0), MOST_PEERS),
+        ("blocks that receive on a channel", max(receivers.values(), default=0), MOST_PEERS),
         ("elements to parse", nodes, MOST_NODES),
     ):
         if count > most:

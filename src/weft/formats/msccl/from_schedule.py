@@ -78,11 +78,14 @@ def _moves(schedule: Schedule, layout: Layout, parts: int, width: int) -> list[M
     """
     t = schedule.transfers
     sent = t["src_slot"][t["src"] != t["dst"]]
+    moves = moves_of(schedule, layout, _channels(schedule, parts, width))
     if np.any(sent >= schedule.collective.inputs):
-        return moves_of(schedule, layout, _channels(schedule, parts, width))
+        return moves
     return [
-        move._replace(channel=move.channel * width + (move.dst - move.src) % width)
-        for move in moves_of(schedule, layout, _channels(schedule, parts, 1))
+        move
+        if move.src == move.dst
+        else move._replace(channel=move.channel // width * width + (move.dst - move.src) % width)
+        for move in moves
     ]
 
 

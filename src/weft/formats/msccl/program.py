@@ -117,10 +117,11 @@ class Runtime(NamedTuple):
     steps: int  # of a block
     blocks: int
     lists_all: bool  # every attribute of <algo> must be there, and a file may be for both modes
+    unlimited: int  # what maxBytes is for any size
 
 
 RUNTIMES = {
-    "msccl-executor": Runtime("reducescatter", steps=64, blocks=1024, lists_all=True),
-    "msccl": Runtime("reduce_scatter", steps=256, blocks=216, lists_all=False),
-    "rccl": Runtime("reducescatter", steps=64, blocks=64, lists_all=True),
+    "msccl-executor": Runtime("reducescatter", steps=64, blocks=1024, lists_all=True, unlimited=0),
+    "msccl": Runtime("reduce_scatter", steps=256, blocks=216, lists_all=False, unlimited=1 << 40),
+    "rccl": Runtime("reducescatter", steps=64, blocks=64, lists_all=True, unlimited=0),
 }

@@ -14,13 +14,15 @@ def write_program(program: Program, runtime: str) -> bytes:
 
 
 def _lines(program: Program, runtime: str) -> Iterator[str]:
+    limits = RUNTIMES[runtime]
     reduces = program.collective is Kind.REDUCESCATTER
-    name = RUNTIMES[runtime].reducescatter if reduces else program.collective
+    name = limits.reducescatter if reduces else program.collective
+    most = program.most_bytes or limits.unlimited
     yield (
         f'<algo name="{program.name}" ngpus="{len(program.gpus)}" nchannels="{program.channels}" '
         f'nchunksperloop="{program.chunks}" proto="{program.protocol}" coll="{name}" '
         f'inplace="{program.in_place:d}" outofplace="{program.out_of_place:d}" '
-        f'minBytes="{program.least_bytes}" maxBytes="{program.most_bytes}">'
+        f'minBytes="{program.least_bytes}" maxBytes="{most}">'
     )
     for number, gpu in enumerate(program.gpus):
         yield from _gpu_lines(number, gpu)
