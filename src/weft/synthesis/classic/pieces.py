@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from weft.checks import require_range
 from weft.collective import Collective, Table
 from weft.kinds import Ints
-from weft.schedule.schedule import NONE, ScheduleDraft
+from weft.schedule.schedule import MOST_SLOTS, NONE, ScheduleDraft
 
 
 class PieceDraft(ScheduleDraft):
@@ -22,6 +23,8 @@ class PieceDraft(ScheduleDraft):
 
     def __init__(self, collective: Collective) -> None:
         super().__init__(collective)
+        slots = collective.scratch(0) * collective.ranks
+        require_range("the number of slots, over all ranks,", slots, 0, MOST_SLOTS)
         shape = collective.ranks, len(collective.pieces)
         self.at = _slots(shape, collective.initial, NONE)
         self._home = _slots(shape, collective.final, collective.scratch(np.arange(shape[1])))
@@ -77,6 +80,11 @@ class PieceDraft(ScheduleDraft):
         message = None if starts.all() else np.cumsum(starts) - 1
         self.move(s, d, self.at[s, p], t, add=self.at[d, p] if adds else NONE, message=message)
         self.at[d, p] = t
+
+
+def ranks_from_root(collective: Collective) -> Ints:
+    """All ranks in order, the root first; from rank 0 where there is none."""
+    return np.roll(np.arange(collective.ranks), -(collective.root or 0))
 
 
 def _slots(shape: tuple[int, int], contents: Table, default: npt.ArrayLike) -> Ints:
