@@ -117,10 +117,10 @@ def test_algorithms_as_a_table():
 
 def test_algorithms_for_machines(tmp_path):
     done = run("algorithms", "allreduce", "-t", "ring:8", "--json", "--write", str(tmp_path))
-    doubling, ring = json.loads(done.stdout)
-    assert doubling["lacks_route"] == "0.tmp1 -> 2.tmp2 + tmp1"
+    rows = {row["algorithm"]: row for row in json.loads(done.stdout)}
+    assert rows["recursive doubling"]["lacks_route"] == "0.tmp1 -> 2.tmp2 + tmp1"
     path = str(tmp_path / "ring-allreduce-8.json")
-    assert ring == {
+    assert rows["ring"] == {
         "collective": "allreduce",
         "algorithm": "ring",
         "error": None,
@@ -136,11 +136,11 @@ def test_algorithms_for_machines(tmp_path):
 
 
 def test_what_is_too_large_is_left_out_and_the_rest_shown():
-    done = run("algorithms", "--ranks", "60000")
+    done = run("algorithms", "--ranks", "20000")
     assert done.returncode == 0
     assert "broadcast   binomial" in done.stdout
-    assert "left out: ring allreduce: allreduce over 60000 ranks" in done.stdout
-    alone = run("algorithms", "alltoall", "--ranks", "60000")
+    assert "left out: ring allreduce: allreduce over 20000 ranks" in done.stdout
+    alone = run("algorithms", "alltoall", "--ranks", "20000")
     assert (alone.returncode, alone.stdout) == (2, "")
     assert "take fewer ranks" in alone.stderr
 
@@ -150,13 +150,13 @@ def test_nothing_is_cut_off_on_a_narrow_terminal():
     assert wide == narrow
 
 
-def test_a_collective_without_algorithms_is_an_answer():
-    done = run("algorithms", "barrier")
-    assert (done.returncode, done.stdout) == (0, "no algorithm for barrier yet\n")
+def test_algorithms_of_every_collective_are_listed():
+    listed = {line.split(" ")[0] for line in run("algorithms").stdout.splitlines()}
+    assert set(weft.Kind) <= listed
 
 
 def test_algorithms_write_files_that_verify(tmp_path):
-    done = run("algorithms", "--ranks", "3", "--write", str(tmp_path / "new"))
+    done = run("algorithms", "--ranks", "4", "--write", str(tmp_path / "new"))
     paths = sorted((tmp_path / "new").iterdir())
     assert len(paths) == len(weft.ALGORITHMS)
     assert done.stdout.count("wrote") == len(paths)

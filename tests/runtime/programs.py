@@ -15,6 +15,7 @@ import numpy as np
 
 import weft
 from runtime.blocks import Case
+from synthesis.promises import algorithms_for
 from twins.correct import correct_schedule
 from twins.execute import expected
 from weft import classic
@@ -39,7 +40,7 @@ def outcome_of(work: Callable[[], object]) -> str:
 
 
 def schedules(ranks: int, randoms: int) -> Iterator[Schedule]:
-    for algorithm in weft.ALGORITHMS:
+    for algorithm in algorithms_for(ranks):
         root = ranks - 1 if algorithm.kind.rooted else None
         for uneven in {False, algorithm.kind.shape.blocks > 0}:
             yield algorithm.build(Collective(algorithm.kind, ranks, root, uneven))

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from synthesis.promises import algorithms_for
 from twins.correct import correct_schedule
 from weft.collective import Collective
 from weft.schedule.lowering import elements_moved
 from weft.schedule.replay import Mode, modes
 from weft.schedule.schedule import NONE, Schedule
-from weft.synthesis.classic.algorithms import ALGORITHMS
 
 NATIVE = Path(__file__).parents[2] / "native"
 ROOMS = ("engine", "kernels", "transport")
@@ -133,7 +133,7 @@ def _largest_message(transfers: list[tuple[int, ...]]) -> int:
 
 
 def _classic(draw: Random, ranks: int) -> Schedule:
-    algorithm = draw.choice(ALGORITHMS)
+    algorithm = draw.choice(algorithms_for(ranks))
     return algorithm.build(Collective(algorithm.kind, ranks, 0 if algorithm.kind.rooted else None))
 
 

@@ -7,10 +7,10 @@ from random import Random
 
 import numpy as np
 
+from synthesis.promises import algorithms_for
 from weft.collective import Collective
 from weft.kinds import Kind
 from weft.schedule.schedule import NONE, TRANSFER, Schedule
-from weft.synthesis.classic.algorithms import ALGORITHMS
 
 DAMAGES = (
     "drop",
@@ -47,8 +47,8 @@ def _weights(draw: Random) -> list[int]:
 
 
 def good_schedule(draw: Random, most_ranks: int = 7) -> Schedule:
-    algorithm = draw.choice(ALGORITHMS)
     ranks = draw.randint(1, most_ranks)
+    algorithm = draw.choice(algorithms_for(ranks))
     root = draw.randrange(ranks) if algorithm.kind.rooted else None
     return algorithm.build(Collective(algorithm.kind, ranks, root))
 

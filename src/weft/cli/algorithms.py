@@ -52,14 +52,12 @@ def algorithms(
             for algorithm in ALGORITHMS
             if collective in {None, algorithm.kind}
         ]
-    if rows and all(row["error"] for row in rows):
+    if all(row["error"] for row in rows):
         raise BadInput(rows[0]["error"])
     if json:
         print_json(rows)
-    elif rows:
-        _print(rows, count, machine)
     else:
-        print_plain(f"no algorithm for {collective} yet")
+        _print(rows, count, machine)
     return 0
 
 

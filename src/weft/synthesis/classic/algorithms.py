@@ -8,11 +8,32 @@ from typing import NamedTuple
 from weft.collective import Collective
 from weft.kinds import Kind
 from weft.schedule.schedule import Schedule
-from weft.synthesis.classic.binomial import binomial_broadcast, binomial_reduce
+from weft.synthesis.classic.binomial import (
+    binomial_broadcast,
+    binomial_gather,
+    binomial_reduce,
+    binomial_scatter,
+)
 from weft.synthesis.classic.bruck import bruck_allgather
-from weft.synthesis.classic.pairwise import pairwise_alltoall
+from weft.synthesis.classic.chain import chain_broadcast, chain_reduce
+from weft.synthesis.classic.composed import (
+    gather_broadcast_allgather,
+    reduce_broadcast_allreduce,
+    reduce_scatter_reducescatter,
+    scatter_allgather_broadcast,
+)
+from weft.synthesis.classic.dissemination import dissemination_barrier
+from weft.synthesis.classic.flat import flat_broadcast, flat_gather, flat_reduce, flat_scatter
+from weft.synthesis.classic.neighbour_exchange import neighbour_exchange_allgather
+from weft.synthesis.classic.pairwise import pairwise_alltoall, pairwise_reducescatter
+from weft.synthesis.classic.pat import pat_allgather, pat_reducescatter
 from weft.synthesis.classic.recursive_doubling import recursive_doubling_allreduce
-from weft.synthesis.classic.ring import ring_allgather, ring_allreduce, ring_reducescatter
+from weft.synthesis.classic.ring import (
+    bidirectional_ring_allgather,
+    ring_allgather,
+    ring_allreduce,
+    ring_reducescatter,
+)
 
 
 class Algorithm(NamedTuple):
@@ -24,12 +45,30 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = (
+    Algorithm("flat", Kind.BROADCAST, flat_broadcast),
+    Algorithm("chain", Kind.BROADCAST, chain_broadcast),
     Algorithm("binomial", Kind.BROADCAST, binomial_broadcast),
+    Algorithm("scatter and allgather", Kind.BROADCAST, scatter_allgather_broadcast),
+    Algorithm("flat", Kind.REDUCE, flat_reduce),
+    Algorithm("chain", Kind.REDUCE, chain_reduce),
     Algorithm("binomial", Kind.REDUCE, binomial_reduce),
+    Algorithm("flat", Kind.SCATTER, flat_scatter),
+    Algorithm("binomial", Kind.SCATTER, binomial_scatter),
+    Algorithm("flat", Kind.GATHER, flat_gather),
+    Algorithm("binomial", Kind.GATHER, binomial_gather),
     Algorithm("Bruck", Kind.ALLGATHER, bruck_allgather),
     Algorithm("ring", Kind.ALLGATHER, ring_allgather),
+    Algorithm("bidirectional ring", Kind.ALLGATHER, bidirectional_ring_allgather),
+    Algorithm("neighbour exchange", Kind.ALLGATHER, neighbour_exchange_allgather),
+    Algorithm("PAT", Kind.ALLGATHER, pat_allgather),
+    Algorithm("gather and broadcast", Kind.ALLGATHER, gather_broadcast_allgather),
     Algorithm("ring", Kind.REDUCESCATTER, ring_reducescatter),
+    Algorithm("pairwise", Kind.REDUCESCATTER, pairwise_reducescatter),
+    Algorithm("PAT", Kind.REDUCESCATTER, pat_reducescatter),
+    Algorithm("reduce and scatter", Kind.REDUCESCATTER, reduce_scatter_reducescatter),
     Algorithm("recursive doubling", Kind.ALLREDUCE, recursive_doubling_allreduce),
     Algorithm("ring", Kind.ALLREDUCE, ring_allreduce),
+    Algorithm("reduce and broadcast", Kind.ALLREDUCE, reduce_broadcast_allreduce),
     Algorithm("pairwise", Kind.ALLTOALL, pairwise_alltoall),
+    Algorithm("dissemination", Kind.BARRIER, dissemination_barrier),
 )

@@ -10,7 +10,8 @@ import numpy as np
 
 from weft.collective import Collective
 from weft.kinds import Kind
-from weft.schedule.schedule import Schedule, ScheduleDraft
+from weft.schedule.schedule import Schedule
+from weft.synthesis.classic.pieces import PieceDraft
 
 
 def bruck_allgather(collective: Collective) -> Schedule:
@@ -20,17 +21,10 @@ def bruck_allgather(collective: Collective) -> Schedule:
     so the rotation at the end of the original is not needed.
     """
     collective.require(Kind.ALLGATHER)
-    n, draft = collective.ranks, ScheduleDraft(collective)
-    rank = np.arange(n)
-    draft.copy(rank, collective.input(0), collective.output(rank))
+    n, draft = collective.ranks, PieceDraft(collective)
+    rank = np.arange(n)[:, None]
     for bit in range((n - 1).bit_length()):
         distance = 1 << bit
-        sender, ahead = np.divmod(
-            np.arange(n * min(distance, n - distance)), min(distance, n - distance)
-        )
-        block = (sender + ahead) % n
-        source = np.where(ahead == 0, collective.input(0), collective.output(block))
-        draft.move(
-            sender, (sender - distance) % n, source, collective.output(block), message=sender
-        )
+        ahead = np.arange(min(distance, n - distance))
+        draft.send(rank, (rank - distance) % n, (rank + ahead) % n)
     return draft.schedule("Bruck")

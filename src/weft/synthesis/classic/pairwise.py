@@ -7,6 +7,7 @@ import numpy as np
 from weft.collective import Collective
 from weft.kinds import Kind
 from weft.schedule.schedule import Schedule, ScheduleDraft
+from weft.synthesis.classic.pieces import PieceDraft
 
 
 def pairwise_alltoall(collective: Collective) -> Schedule:
@@ -26,4 +27,18 @@ def pairwise_alltoall(collective: Collective) -> Schedule:
         draft.move(first, second, collective.input(second), waiting)
         draft.move(second, first, collective.input(first), collective.output(second))
         draft.copy(second, waiting, collective.output(first))
+    return draft.schedule("pairwise")
+
+
+def pairwise_reducescatter(collective: Collective) -> Schedule:
+    """In step s, every rank sends the rank s after it that one's block, to be added there.
+
+    Messages: n (n - 1).  With blocks of B bytes each rank sends (n - 1) B.  It needs no scratch.
+    """
+    collective.require(Kind.REDUCESCATTER)
+    n, draft = collective.ranks, PieceDraft(collective)
+    rank = np.arange(n)
+    for step in range(1, n):
+        receiver = (rank + step) % n
+        draft.add(rank, receiver, piece=receiver)
     return draft.schedule("pairwise")

@@ -1,7 +1,7 @@
 """Rings: every rank talks to its two neighbours only, and every link is busy in every step.
 
 n is the number of ranks and S the size of the whole result of an allgather, of the whole input of
-a reducescatter, of the buffer of an allreduce.  All three send the least that their collective can.
+a reducescatter, of the buffer of an allreduce.  All send the least that their collective can.
 """
 
 from __future__ import annotations
@@ -23,6 +23,22 @@ def ring_allgather(collective: Collective) -> Schedule:
     draft, rank = PieceDraft(collective), np.arange(collective.ranks)
     pass_round(draft, rank, piece=rank)
     return draft.schedule("ring")
+
+
+def bidirectional_ring_allgather(collective: Collective) -> Schedule:
+    """Each block goes both ways round the ring, and half of the way each.
+
+    Messages: n (n - 1), in half as many steps.  Each rank sends (n - 1) / n of S, half of it each
+    way, or where n is even a block more one way.
+    """
+    collective.require(Kind.ALLGATHER)
+    n, draft = collective.ranks, PieceDraft(collective)
+    both = np.stack([np.arange(n), np.arange(n)[::-1]])
+    for step in range(n // 2):
+        last_of_even = 2 * (step + 1) == n
+        ring = both[:1] if last_of_even else both
+        _pass_on(draft, ring, ring, step)
+    return draft.schedule("bidirectional ring")
 
 
 def ring_reducescatter(collective: Collective) -> Schedule:
@@ -66,6 +82,9 @@ def sum_round(draft: PieceDraft, ring: Ints, piece: Ints) -> None:
 
 def pass_round(draft: PieceDraft, ring: Ints, piece: Ints) -> None:
     """A lap of n - 1 steps in which each rank's piece goes to all others of the ring."""
-    n = ring.shape[-1]
-    for step in range(n - 1):
-        draft.send(ring, np.roll(ring, -1, -1), np.roll(piece, step, -1))
+    for step in range(ring.shape[-1] - 1):
+        _pass_on(draft, ring, piece, step)
+
+
+def _pass_on(draft: PieceDraft, ring: Ints, piece: Ints, step: int) -> None:
+    draft.send(ring, np.roll(ring, -1, -1), np.roll(piece, step, -1))
