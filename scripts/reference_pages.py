@@ -42,8 +42,9 @@ The table is made from the one in `native/verify/verify.cpp`.
 ALGORITHMS_LEAD = """\
 # Algorithms
 
-Here n is the number of ranks, and S what a rank gives or gets, whichever is more. The text of each
-is its docstring; tests hold the counts to it, for 1 to 64 ranks.
+Here n is the number of ranks, and S what a rank gives or gets, whichever is more. Positions count
+ranks from the root. The text of each is its docstring; tests hold the counts to it, for 1 to 64
+ranks.
 
 """
 FILES_LEAD = """\

@@ -19,6 +19,7 @@ from weft.kinds import Kind
 from weft.schedule.schedule import Schedule
 from weft.schedule.traffic import blocks_sent
 from weft.synthesis.classic.algorithms import ALGORITHMS, Algorithm
+from weft.topology.zoo.generators import full
 
 
 def name_of(algorithm: Algorithm) -> str:
@@ -33,6 +34,7 @@ each_algorithm = each(ALGORITHMS)
 each_of_many_blocks = each(a for a in ALGORITHMS if a.kind.shape.blocks)
 each_allreduce = each(a for a in ALGORITHMS if a.kind is Kind.ALLREDUCE)
 some = st.data()
+machine_latency = full(2).links[0].latency
 seeds = st.integers(0, 10**9)
 
 
@@ -102,6 +104,19 @@ def test_messages_and_bytes_are_as_promised(algorithm, data, root):
     turn = root % n if algorithm.kind.rooted else 0
     got = blocks_sent(schedule)
     assert got[turn:] + got[:turn] == promise(algorithm).sent(n)
+
+
+@each_algorithm
+@given(data=some)
+def test_nothing_waits_longer_in_place(algorithm, data):
+    """Counted in latencies: what two modes share must not order what is done at once in one."""
+    n = data.draw(st.sampled_from(ranks_of(algorithm, 16)))
+    schedule, machine = build(algorithm, n), full(n)
+    out_of_place, in_place = (
+        weft.simulate(schedule, machine, n, segments=1, in_place=mode).time // machine_latency
+        for mode in (False, True)
+    )
+    assert in_place == out_of_place
 
 
 @each_algorithm

@@ -1,7 +1,7 @@
-"""Algorithms made of two others, one after the other; S is the block, or B one of n blocks.
+"""Algorithms made of two others, one after the other.
 
-In the binomial trees below, position v counts from the root, or from rank 0 where there is none,
-and 2 ** k is the lowest bit of v.
+As published, the allgather of a broadcast and the broadcast of an allgather also send ranks what
+they have already.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def scatter_allgather_broadcast(collective: Collective) -> Schedule:
     """A binomial scatter of n pieces, then a ring allgather: for large blocks.
 
     Messages: (n + 1) (n - 1).  Each rank sends (n - 1) / n of S round the ring.  Before that the
-    root sends as much, and position v sends S / n for every position below it, as in the scatter.
+    root sends as much, and every other rank S / n for each rank below it, as in the scatter.
 
     Barnett, Gupta, Payne, Shuler, van de Geijn, Watts: Interprocessor collective communication
     library (InterCom), SHPCC (1994).
@@ -54,8 +54,8 @@ def reduce_broadcast_allreduce(collective: Collective) -> Schedule:
 def gather_broadcast_allgather(collective: Collective) -> Schedule:
     """A binomial gather to rank 0, then a binomial broadcast of the whole result.
 
-    Messages: 2 (n - 1).  Rank v sends min(2 ** k, n - v) B in the gather, but rank 0 nothing; then
-    every rank sends n B to each of its children.
+    Messages: 2 (n - 1).  With blocks of B bytes every rank but rank 0 sends B for itself and for
+    each rank below it, as in the gather; then every rank sends n B to each of its children.
     """
     collective.require(Kind.ALLGATHER)
     draft, rank = PieceDraft(collective), ranks_from_root(collective)
@@ -67,8 +67,8 @@ def gather_broadcast_allgather(collective: Collective) -> Schedule:
 def reduce_scatter_reducescatter(collective: Collective) -> Schedule:
     """A binomial reduce of all blocks to rank 0, then a binomial scatter.
 
-    Messages: 2 (n - 1).  Rank 0 sends (n - 1) B; rank v sends n B to its parent, and then B for
-    every rank below it: (min(2 ** k, n - v) - 1) B.
+    Messages: 2 (n - 1).  With blocks of B bytes every rank but rank 0 sends n B to its parent.
+    Then every rank sends B for each rank below it, as in the scatter.
     """
     collective.require(Kind.REDUCESCATTER)
     draft, rank = PieceDraft(collective), ranks_from_root(collective)
