@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from weft.formats.msccl.connections import Connections
 from weft.formats.msccl.program import MOST_COUNT, NOBODY, RUNTIMES, Program, Runtime
 from weft.formats.threads import Threads, in_order
-from weft.kinds import Kind
 
 PROTOCOLS = {"Simple": 2, "LL": 8, "LL128": 8}  # chunks on their way
 MOST_CHANNELS = 32
@@ -101,7 +100,7 @@ def _of_head(program: Program, limits: Runtime) -> Iterator[str]:
         yield f"<algo> has proto={program.protocol[:40]!r}: there are {', '.join(PROTOCOLS)}"
     if not limits.lists_all and program.in_place and program.out_of_place:
         yield "it is for calls in place and out of place: there a file is for one of them"
-    if not limits.lists_all and program.collective in {Kind.SCATTER, Kind.GATHER}:
+    if program.collective in limits.lacks:
         yield f"it has no {program.collective}"
     used = {block.channel for gpu in program.gpus for block in gpu.blocks}
     if max(used, default=0) >= min(program.channels, MOST_CHANNELS):

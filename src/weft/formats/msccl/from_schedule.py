@@ -12,9 +12,9 @@ from weft.errors import BadInput
 from weft.formats.msccl.blocks import Rank, blocks_of, ranks_of
 from weft.formats.msccl.check import MOST_CHANNELS, broken_limits, require_progress
 from weft.formats.msccl.layout import Layout
-from weft.formats.msccl.moves import Move, ends_of, moves_of
+from weft.formats.msccl.moves import Move, apart, ends_of, moves_of
 from weft.formats.msccl.program import RUNTIMES, Block, Chunk, Gpu, Program
-from weft.kinds import Ints
+from weft.kinds import Ints, Kind
 from weft.schedule.parts import in_parts
 from weft.schedule.schedule import Schedule
 from weft.units import counted
@@ -27,6 +27,8 @@ def program_of(schedule: Schedule, runtime: str, parts: int = 1) -> Program:
     limits.  Where a file is for one way of being called, it is for calls out of place.
     """
     require_range("the number of parts", parts, 1, MOST_CHANNELS)
+    if schedule.collective.kind in RUNTIMES[runtime].lacks | {Kind.BARRIER}:
+        raise BadInput(f"{runtime} has no {schedule.collective.kind}: export for another runtime")
     if schedule.in_place and schedule.out_of_place and not RUNTIMES[runtime].lists_all:
         schedule = replace(schedule, in_place=False)
     cut = in_parts(schedule, parts)
@@ -46,6 +48,7 @@ def program_of(schedule: Schedule, runtime: str, parts: int = 1) -> Program:
 
 def _program(schedule: Schedule, layout: Layout, moves: Sequence[Move]) -> Program:
     """Fused if that cannot make blocks wait for each other; in list order alone they never do."""
+    moves = apart(moves, ends_of(moves, schedule, layout), layout.scratch)
     ends = ends_of(moves, schedule, layout)
     for fused in (True, False):
         gpus = _gpus(ranks_of(moves, ends, schedule.collective.ranks, fused=fused), layout)

@@ -126,6 +126,29 @@ def _readers(threads: Threads, events: Sequence[Event]) -> list[set[int]]:
     return readers
 
 
+def apart(moves: Sequence[Move], ends: Ends, scratch: Sequence[int]) -> list[Move]:
+    """Give sums that are only passed on scratch of their own: they may never be stored there.
+
+    Else those that take turns in one place would wait for each other.  `scratch` says how much
+    there is on each rank.
+    """
+    result, taken = list(moves), list(scratch)
+    reads = {turn: number for number, turn in enumerate(ends.read)}
+    for number in sorted(range(len(moves)), key=lambda n: (moves[n].channel, moves[n].src, n)):
+        move, readers = moves[number], ends.readers[number]
+        onward = reads.get(min(readers, default=-1))
+        if move.target.buffer != "s" or move.addend is None or len(readers) > 1 or onward is None:
+            continue
+        leaves = moves[onward]
+        same = (leaves.source, leaves.chunks) == (move.target, move.chunks)
+        if same and leaves.src != leaves.dst:
+            place = Chunk("s", taken[move.dst])
+            taken[move.dst] += move.chunks
+            result[number] = result[number]._replace(target=place)
+            result[onward] = result[onward]._replace(source=place)
+    return result
+
+
 def _rows(move: Move) -> Iterator[Row]:
     for n in range(move.chunks):
         addend = None if move.addend is None else _code(move.addend) + 3 * n

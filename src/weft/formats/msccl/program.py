@@ -118,10 +118,18 @@ class Runtime(NamedTuple):
     blocks: int
     lists_all: bool  # every attribute of <algo> must be there, and a file may be for both modes
     unlimited: int  # what maxBytes is for any size
+    lacks: frozenset[Kind] = frozenset()
 
 
 RUNTIMES = {
-    "msccl-executor": Runtime("reducescatter", steps=64, blocks=1024, lists_all=True, unlimited=0),
-    "msccl": Runtime("reduce_scatter", steps=256, blocks=216, lists_all=False, unlimited=1 << 40),
-    "rccl": Runtime("reducescatter", steps=64, blocks=64, lists_all=True, unlimited=0),
+    "msccl-executor": Runtime("reducescatter", 64, 1024, lists_all=True, unlimited=0),
+    "msccl": Runtime(
+        "reduce_scatter",
+        256,
+        216,
+        lists_all=False,
+        unlimited=1 << 40,
+        lacks=frozenset({Kind.SCATTER, Kind.GATHER}),
+    ),
+    "rccl": Runtime("reducescatter", 64, 64, lists_all=True, unlimited=0),
 }
