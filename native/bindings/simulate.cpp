@@ -55,6 +55,14 @@ weft::Trace simulate(const weft::Plan& plan, std::int32_t segments, std::int32_t
   return weft::simulate(plan, machine, settings);
 }
 
+std::vector<std::vector<std::int32_t>> needs(const weft::Plan& plan, std::int32_t rank) {
+  const weft::Lists& lists = plan.programs.at(weft::at(rank)).needs;
+  std::vector<std::vector<std::int32_t>> out;
+  for (std::int32_t row = 0; row < lists.rows(); ++row)
+    out.emplace_back(lists[row].begin(), lists[row].end());
+  return out;
+}
+
 template <typename Owner, auto member>
 Bytes memory(nb::handle_t<Owner> self) {
   return memory_of(nb::cast<const Owner&>(self).*member, self);
@@ -78,7 +86,9 @@ void register_simulate(nb::module_& module) {
   nb::class_<weft::Plan>(module, "Plan", "A schedule, lowered.")
       .def_prop_ro("messages", &memory<weft::Plan, &weft::Plan::messages>)
       .def_prop_ro("parts", &memory<weft::Plan, &weft::Plan::parts>)
-      .def_prop_ro("connections", &memory<weft::Plan, &weft::Plan::connections>);
+      .def_prop_ro("connections", &memory<weft::Plan, &weft::Plan::connections>)
+      .def("needs", &needs, "rank"_a,
+           "For each operation of a rank: those of the same rank that must be done first.");
   nb::class_<weft::Trace>(module, "Trace", "What became of a simulated run.")
       .def_ro("end", &weft::Trace::end)
       .def_ro("events", &weft::Trace::events)

@@ -69,6 +69,11 @@ class Plan:
     @property
     def connections(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
 
+    def needs(self, rank: int) -> list[list[int]]:
+        """
+        For each operation of a rank: those of the same rank that must be done first.
+        """
+
 class Trace:
     """What became of a simulated run."""
 

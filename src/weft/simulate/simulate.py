@@ -175,7 +175,7 @@ def prepare(
             f"{topology.ranks}: take a topology of that size"
         )
     mode = mode_named(schedule, "in place" if in_place else "out of place")
-    sizes = _block_sizes(schedule, size)
+    sizes = block_sizes(schedule, size)
     elements = elements_moved(schedule, sizes)
     elements[_is_there_already(schedule, mode)] = 0
     moved = int(elements.sum(dtype=float))
@@ -226,7 +226,8 @@ def _waits_for_ever(done: _native.Trace, conditions: Conditions) -> bool:
     return len(ended) < len(done.rank_ends.view(np.int64))
 
 
-def _block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
+def block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
+    """The bytes of each block, where a rank gives or gets `size` bytes, or as they are listed."""
     collective = schedule.collective
     if not isinstance(size, int | np.integer):
         if isinstance(size, str) or not isinstance(size, Sized):  # type: ignore[unreachable]
