@@ -235,7 +235,7 @@ def put(name: str, value: object, member: str | None = None) -> Callable[[Messag
         (1, 2, lambda m: m.update(id=1), "rank 1: a second node 1: give each an id of its own"),
         (1, 3, lambda m: m.update(data_deps=[99]), r"rank 1: node 3 .* needs node 99, which is"),
         (1, 3, lambda m: m.update(data_deps=[3]), r"rank 1: node 3 .* waits for itself"),
-        (1, 1, lambda m: m.update(ctrl_deps=[10]), r"rank \d: node \d+ .* waits for itself"),
+        (1, 1, lambda m: m.update(ctrl_deps=[9]), r"rank \d: node \d+ .* waits for itself"),
         (1, 3, lambda m: m.update(type=7), r"which nobody sends"),
         (1, 2, lambda m: m.update(type=7), r"rank 1: node 2 .* has type 7, which a schedule has"),
         (1, 3, put("comm_tag", 99), "from rank 1 to rank 2 with tag 99, which nobody receives"),

@@ -66,19 +66,21 @@ def nccl_graph(schedule: Schedule, topology: Topology | None = None) -> bytes:
             f"{schedule.name} is for {collective.ranks} ranks, {topology.name} has "
             f"{topology.ranks}: take a topology of that size"
         )
-    shape, orders = _channels(schedule)
-    elements = 2 + len(orders) * (1 + collective.ranks)
-    if len(orders) > MOST_CHANNELS or elements > MOST_ELEMENTS:
+    shape, counts = _channels(schedule)
+    channels = sum(counts.values())
+    elements = 2 + channels * (1 + collective.ranks)
+    if channels > MOST_CHANNELS or elements > MOST_ELEMENTS:
         raise BadInput(
-            f"{schedule.name} takes {len(orders)} channels of {counted(collective.ranks, 'rank')}: "
+            f"{schedule.name} takes {channels} channels of {counted(collective.ranks, 'rank')}: "
             f"NCCL has room for {MOST_CHANNELS} channels, and {MOST_ELEMENTS} elements in a file"
         )
+    orders = [order for order, count in counts.items() for _ in range(count)]
     speed, path = _speed(shape, orders, topology) if topology else (Fraction(USUAL_SPEED), "NVL")
     return _xml(shape, orders, speed, path)
 
 
-def _channels(schedule: Schedule) -> tuple[_Shape, list[Order]]:
-    """The channels, in the order of the pieces that use them; each for the same share of data."""
+def _channels(schedule: Schedule) -> tuple[_Shape, dict[Order, int]]:
+    """How many channels each ring or chain takes, so that all have the same share of the data."""
     shares: dict[tuple[_Shape, Order], Fraction] = defaultdict(Fraction)
     for piece, ways in _ways(schedule).items():
         _, low, high, total = schedule.collective.pieces[piece].tolist()
@@ -89,14 +91,8 @@ def _channels(schedule: Schedule) -> tuple[_Shape, list[Order]]:
             f"{schedule.name} has pieces on rings and pieces on chains: a file says one of both"
         )
     least = min(shares.values())
-    counts = [share / least for share in shares.values()]
-    whole = lcm(*(count.denominator for count in counts))
-    most = MOST_CHANNELS + 1  # enough to be refused
-    return shapes.pop(), [
-        order
-        for (_, order), count in zip(shares, counts, strict=True)
-        for _ in range(min(int(count * whole), most))
-    ]
+    scale = lcm(*((share / least).denominator for share in shares.values()))
+    return shapes.pop(), {order: int(share / least * scale) for (_, order), share in shares.items()}
 
 
 class _Ways(NamedTuple):
