@@ -249,9 +249,19 @@ def put(name: str, value: object, member: str | None = None) -> Callable[[Messag
         (1, 3, put("weft_first", 0), "differ about weft_first"),
         (1, 3, put("weft_message", 5), "differ about weft_message"),
         (1, 3, put("weft_route", None), "has no weft_route"),
-        (1, 3, put("weft_src_slot", 7, "int64_val"), "has weft_src_slot 7: give a list of numbers"),
+        (
+            1,
+            3,
+            put("weft_src_slot", 7, "int64_val"),
+            "weft_src_slot is no list of numbers of 32 bits",
+        ),
         (1, 3, put("weft_src_slot", {"values": [1, 2]}), "tell of 2, 1, 1 slots"),
-        (1, 3, put("weft_src_slot", {"values": [1 << 40]}, "int64_list"), "numbers of 32 bits"),
+        (
+            1,
+            3,
+            put("weft_src_slot", {"values": [1 << 40]}, "int64_list"),
+            r"numbers of 32 bits: .* at `\$\[0\]`",
+        ),
     ],
 )
 def test_files_that_were_changed_are_refused(rank, at, change, message):

@@ -73,9 +73,12 @@ def _call(node: Node) -> tuple[Kind, int, str, tuple[bool, ...]]:
     dimensions = node.attributes.get("involved_dim", [])
     if not isinstance(group, str | int):
         raise BadInput(f"{node} has the group {group!r:.40}: give its name")
-    if not isinstance(dimensions, list):
-        raise BadInput(f"{node} has involved_dim {dimensions!r:.40}: give a list of truth values")
-    involved = tuple(bool(each) for each in dimensions)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    try:
+        involved = msgspec.convert(dimensions, tuple[bool, ...], strict=False)
+    except msgspec.ValidationError:
+        raise BadInput(
+            f"{node} has involved_dim {dimensions!r:.40}: give a list of truth values"
+        ) from None
     return kind, 0 if silent else node.whole("comm_size"), str(group), involved
 
 
@@ -110,13 +113,13 @@ def _json_nodes(content: bytes) -> tuple[Node, ...]:
     require_range("the number of values", content.count(b","), 0, MOST_VALUES)
     try:
         whole = msgspec.json.decode(content, type=dict[str, Any])
+        listed = msgspec.convert(_plain(whole).get("workloadgraph"), list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError) as problem:
-        raise BadInput(f"not a valid JSON trace: {problem}") from None
-    listed = _plain(whole).get("workloadgraph")
-    if not isinstance(listed, list):
-        raise BadInput("a JSON file without a list workload_graph: a trace has its nodes there")
-    require_range("the number of nodes", len(listed), 0, MOST_NODES)  # pyright: ignore[reportUnknownArgumentType]
-    return tuple(_json_node(at, row) for at, row in enumerate(listed))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        raise BadInput(
+            f"not a JSON trace, whose workload_graph is a list of objects: {problem}"
+        ) from None
+    require_range("the number of nodes", len(listed), 0, MOST_NODES)
+    return tuple(_json_node(at, _plain(row)) for at, row in enumerate(listed))
 
 
 _SPELLED = {
@@ -127,10 +130,7 @@ _SPELLED = {
 }
 
 
-def _json_node(at: int, row: object) -> Node:
-    if not isinstance(row, dict):
-        raise BadInput(f"workload_graph[{at}] is {row!r:.40}: a node is an object")
-    said = _plain(row)  # pyright: ignore[reportUnknownArgumentType]
+def _json_node(at: int, said: Mapping[str, Any]) -> Node:
     kind = said.get("nodetype", said.get("type"))
     if isinstance(kind, str):
         kind = _TYPES.get(kind.upper().removesuffix("_NODE"), 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum, auto
+from enum import Enum
 from typing import Any, NamedTuple
 
 from weft.errors import BadInput
@@ -29,38 +29,25 @@ _MOST_VARINT = 10  # bytes
 
 
 class Type(Enum):
-    """What a value is."""
+    """What a value is, its wire type, and the code of struct where its size is fixed."""
 
-    UNSIGNED = auto()
-    SIGNED = auto()  # two's complement
-    ZIGZAG = auto()
-    BOOL = auto()
-    DOUBLE = auto()
-    FLOAT = auto()
-    FIXED64 = auto()
-    SFIXED64 = auto()
-    FIXED32 = auto()
-    SFIXED32 = auto()
-    TEXT = auto()
-    BYTES = auto()
-    MESSAGE = auto()
+    UNSIGNED = ("unsigned", VARINT, "")
+    SIGNED = ("signed", VARINT, "")  # two's complement
+    ZIGZAG = ("zigzag", VARINT, "")
+    BOOL = ("bool", VARINT, "")
+    DOUBLE = ("double", LONG, "<d")
+    FIXED64 = ("fixed64", LONG, "<Q")
+    SFIXED64 = ("sfixed64", LONG, "<q")
+    FLOAT = ("float", SHORT, "<f")
+    FIXED32 = ("fixed32", SHORT, "<I")
+    SFIXED32 = ("sfixed32", SHORT, "<i")
+    TEXT = ("text", DELIMITED, "")
+    BYTES = ("bytes", DELIMITED, "")
+    MESSAGE = ("message", DELIMITED, "")
 
-    @property
-    def wire(self) -> int:
-        if self in _CODES:
-            return SHORT if struct.calcsize(_CODES[self]) == _SHORT_BYTES else LONG
-        return DELIMITED if self in {Type.TEXT, Type.BYTES, Type.MESSAGE} else VARINT
-
-
-_SHORT_BYTES = 4
-_CODES = {  # of struct, for those of fixed size
-    Type.DOUBLE: "<d",
-    Type.FLOAT: "<f",
-    Type.FIXED64: "<Q",
-    Type.SFIXED64: "<q",
-    Type.FIXED32: "<I",
-    Type.SFIXED32: "<i",
-}
+    def __init__(self, _: str, wire: int, code: str) -> None:
+        self.wire = wire
+        self.code = code
 
 
 class Field(NamedTuple):
@@ -81,10 +68,10 @@ def encode_stream(messages: Iterable[tuple[Table, Message]]) -> bytes:
 
 
 def encode(table: Table, message: Message) -> bytes:
-    """Return a message, its fields in the order of their numbers; lists of numbers are packed."""
+    """Return a message, its fields in the order of the table; lists of numbers are packed."""
     return b"".join(
         _field(number, field, message[field.name])
-        for number, field in sorted(table.items())
+        for number, field in table.items()
         if field.name in message
     )
 
@@ -104,8 +91,8 @@ def _key(number: int, wire: int) -> bytes:
 
 
 def _value(field: Field, value: Any) -> bytes:
-    if field.type in _CODES:
-        return struct.pack(_CODES[field.type], value)
+    if field.type.code:
+        return struct.pack(field.type.code, value)
     if field.type.wire == VARINT:
         return encode_varint(_as_unsigned(field.type, value))
     if field.type is Type.MESSAGE:
@@ -190,7 +177,7 @@ class Decoder:
             case 2:  # DELIMITED
                 return self._long_value(field, self._end_of_length(end))
             case _:
-                code = _CODES[field.type]
+                code = field.type.code
                 return struct.unpack(code, self._take(struct.calcsize(code), end))[0]
 
     def _long_value(self, field: Field, end: int) -> Any:

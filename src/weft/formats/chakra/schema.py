@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from weft.checks import MOST_NUMBER, require_range
 from weft.errors import BadInput
@@ -17,6 +19,8 @@ from weft.formats.chakra.protobuf import Decoder, Field, Message, Table, Type, e
 
 VERSION = "0.0.4"
 MOST_NODES = 1 << 19  # of all ranks together; each may take two kilobytes while it is read
+
+_Numbers = list[Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]]
 
 
 class NodeType(IntEnum):
@@ -33,7 +37,7 @@ def _list(kind: Type) -> Table:
     return {1: Field("values", kind, repeated=True)}
 
 
-_MEMBERS = (  # of AttributeProto, from field 3 on; each is followed by its list
+_MEMBERS = (  # of AttributeProto, from field 3 on, each followed by its list
     ("double", Type.DOUBLE),
     ("float", Type.FLOAT),
     ("int32", Type.SIGNED),
@@ -53,10 +57,12 @@ _MEMBERS = (  # of AttributeProto, from field 3 on; each is followed by its list
 
 ATTRIBUTE: Table = {
     1: Field("name", Type.TEXT),
-    **{3 + 2 * at: Field(f"{name}_val", kind) for at, (name, kind) in enumerate(_MEMBERS)},
     **{
-        4 + 2 * at: Field(f"{name}_list", Type.MESSAGE, table=_list(kind))
+        3 + 2 * at + is_list: Field(f"{name}_list", Type.MESSAGE, table=_list(kind))
+        if is_list
+        else Field(f"{name}_val", kind)
         for at, (name, kind) in enumerate(_MEMBERS)
+        for is_list in (False, True)
     },
 }
 METADATA: Table = {
@@ -91,20 +97,18 @@ class Node:
     def whole(self, name: str, least: int = 0, most: int = MOST_NUMBER) -> int:
         """The attribute of this name, which must be a whole number."""
         value = self.attributes.get(name)
-        if not isinstance(value, int):
-            raise BadInput(f"{self} has {_said(name, value)}: give a whole number")
+        if not isinstance(value, int) or isinstance(value, bool):
+            said = f"no {name}" if value is None else f"{name} {value!r:.40}"
+            raise BadInput(f"{self} has {said}: give a whole number")
         require_range(f"{self}: {name}", value, least, most)
         return value
 
     def numbers(self, name: str) -> list[int]:
-        """The attribute of this name, which must be a list of 32-bit numbers."""
-        value = self.attributes.get(name)
-        if not isinstance(value, list):
-            raise BadInput(f"{self} has {_said(name, value)}: give a list of numbers")
-        for each in value:  # pyright: ignore[reportUnknownVariableType]
-            if not isinstance(each, int) or not -(1 << 31) <= each < 1 << 31:
-                raise BadInput(f"{self}: {name} holds {each!r:.40}: give numbers of 32 bits")
-        return value  # pyright: ignore[reportUnknownVariableType]
+        """The attribute of this name, which must be a list of numbers of 32 bits."""
+        try:
+            return msgspec.convert(self.attributes.get(name), _Numbers)
+        except msgspec.ValidationError as problem:
+            raise BadInput(f"{self}: {name} is no list of numbers of 32 bits: {problem}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,3 @@ def _attributes(message: Message) -> dict[str, Any]:
             plain = value.get("values", []) if members[-1].endswith("_list") else value
             attributes[each.get("name", "")] = plain
     return attributes
-
-
-def _said(name: str, value: object) -> str:
-    return f"no {name}" if value is None else f"{name} {value!r:.40}"
