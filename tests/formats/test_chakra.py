@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import fields
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import weft
 from twins.correct import correct_schedule
 from twins.draw import good_schedule
+from twins.lowering import Case, messages_of, needs_of
 from weft.errors import BadInput, WeftError
 from weft.formats.chakra import reading, schema, writing
 from weft.formats.chakra.protobuf import Decoder, Message, encode_stream
@@ -115,6 +118,40 @@ def apply(
     targets, addends = node.numbers("weft_dst_slot"), node.numbers("weft_addend")
     for content, target, addend in zip(carried, targets, addends, strict=True):
         slots[rank, target] = content if addend < 0 else slots[rank, addend] + content
+
+
+@given(st.integers(0, 2**48))
+def test_a_node_waits_for_what_touches_the_same_memory_and_nothing_else(seed):
+    """That is, for messages that the twin of the lowering says, directly or through others."""
+    schedule = some_schedule(Random(seed))
+    files = chakra_files(schedule, [SIZE] * schedule.collective.blocks)
+    wanted = needs_of(messages_of(out_of_place(schedule)))
+    by_first = {row: number for number, row in enumerate(first_transfers(schedule))}
+    for rank, content in enumerate(files):
+        waits: dict[int, set[int]] = {}  # of a node: for which messages
+        expected: dict[int, set[int]] = {}  # of a message, the same
+        for node in trace_from_bytes(content).nodes:
+            waits[node.id] = set().union(*(waits[need] for need in node.needs))
+            if is_told(node):
+                number = by_first[node.whole("weft_first")]
+                direct = wanted.get((rank, number), set())
+                expected[number] = direct.union(*(expected[need] for need in direct))
+                assert waits[node.id] == expected[number]
+                waits[node.id] |= {number}
+
+
+def out_of_place(schedule: weft.Schedule) -> Case:
+    nothing: dict[Any, Any] = dict.fromkeys(field.name for field in fields(Case))
+    given = {"transfers": schedule.transfers.tolist(), "elements": [1] * len(schedule)}
+    return Case(**nothing | given | {"memory": {}})
+
+
+def first_transfers(schedule: weft.Schedule) -> list[int]:
+    """The numbers of the transfers that begin a message."""
+    names = schedule.transfers["message"].tolist()
+    return [
+        row for row, name in enumerate(names) if name == -1 or row == 0 or names[row - 1] != name
+    ]
 
 
 @pytest.mark.parametrize("algorithm", weft.ALGORITHMS, ids=lambda a: f"{a.name} {a.kind}")
