@@ -115,17 +115,21 @@ def events_of(threads: Threads, order: Sequence[int]) -> list[Event]:
 
 
 def touched(threads: Threads, event: Event) -> tuple[list[Hashable], list[Hashable]]:
-    """The memory that an event reads, and that it writes."""
+    """The memory that an event reads, and that it writes; a copy onto itself does neither."""
     message = threads.messages[event.message]
     read: list[Hashable] = []
     written: list[Hashable] = []
     for row in message.rows:
-        if event.reads:
-            read += threads.places(message.src, row.source)
-        if event.writes:
-            written += threads.places(message.dst, row.target)
-            if row.addend is not None:
-                read += threads.places(message.dst, row.addend)
+        sources = threads.places(message.src, row.source) if event.reads else ()
+        targets = threads.places(message.dst, row.target) if event.writes else ()
+        if row.addend is None:
+            read += [place for place in sources if place not in targets]
+            written += [place for place in targets if place not in sources]
+        else:
+            read += (
+                [*sources, *threads.places(message.dst, row.addend)] if event.writes else sources
+            )
+            written += targets
     return read, written
 
 

@@ -46,7 +46,7 @@ class Rank:
     incoming: dict[Way, Numbers]
     outgoing: dict[Way, Numbers]
     local: dict[int, Numbers]  # by channel
-    onward: dict[int, int]  # from a move that arrives to the one that passes it on
+    onward: dict[int, Numbers]  # from a move that arrives to those that just pass it on
 
 
 def ranks_of(moves: Sequence[Move], ends: Ends, count: int, *, fused: bool) -> list[Rank]:
@@ -72,7 +72,7 @@ def ranks_of(moves: Sequence[Move], ends: Ends, count: int, *, fused: bool) -> l
             move.chunks,
             move.channel,
         ):
-            ranks[move.src].onward.setdefault(origin, number)
+            ranks[move.src].onward.setdefault(origin, []).append(number)
     return ranks
 
 
@@ -80,10 +80,10 @@ def teams_of(rank: Rank) -> list[Team]:
     """Who does what: connections with most to pass on from one to the other come together."""
     out_of = {number: way for way, numbers in rank.outgoing.items() for number in numbers}
     passed = Counter(
-        (way, out_of[rank.onward[number]])
+        (way, out_of[onward])
         for way, numbers in rank.incoming.items()
         for number in numbers
-        if number in rank.onward
+        for onward in rank.onward.get(number, ())
     )
     partner: dict[Way, Way] = {}
     for (way, out), _ in sorted(passed.items(), key=lambda item: (-item[1], item[0])):
@@ -113,12 +113,12 @@ def _tasks(rank: Rank, team: Team) -> list[Task]:
     tasks: list[Task] = []
     while receives and sends:
         arrives, leaves = receives[0], sends[0]
-        onward = rank.onward.get(arrives)
+        onward = next((number for number in rank.onward.get(arrives, ()) if number in mine), None)
         ready = not ends.needs[ends.read[leaves]] & to_do
         if onward == leaves and not ends.needs[ends.written[arrives]] & to_do:
             tasks.append(Task(receives=receives.popleft(), sends=sends.popleft()))
             to_do -= {ends.written[arrives], ends.read[leaves]}
-        elif ends.read[leaves] < ends.written[arrives] or (ready and onward in mine):
+        elif ends.read[leaves] < ends.written[arrives] or (ready and onward is not None):
             tasks.append(Task(sends=sends.popleft()))
             to_do.remove(ends.read[leaves])
         else:
