@@ -22,6 +22,8 @@ def neighbours(topology: Topology, rank: int) -> list[int]:
         ("ring:2", 2, 2),
         ("ring:1", 1, 0),
         ("star:6", 6, 12),
+        ("cluster:6", 6, 12),
+        ("cluster:1", 1, 2),
         ("mesh:3x4", 12, 34),
         ("mesh:4", 4, 6),
         ("torus:3x4", 12, 48),
@@ -38,7 +40,7 @@ def test_sizes(name, ranks, links):
 
 
 @pytest.mark.parametrize(
-    "name", ["full:4", "ring:5", "star:4", "mesh:2x3", "torus:2x4", "hypercube:3"]
+    "name", ["full:4", "ring:5", "star:4", "cluster:4", "mesh:2x3", "torus:2x4", "hypercube:3"]
 )
 def test_every_link_has_its_like_in_the_other_direction_and_is_there_once(name):
     ends = [(link.source, link.target) for link in find_topology(name).links]
@@ -63,6 +65,16 @@ def test_speeds_are_as_said():
     )
 
 
+def test_a_message_in_a_cluster_costs_what_its_docstring_says():
+    """500 ns, 12,500 bytes at 12.5 GB/s, 2 us, 500 ns and as many bytes at 10 GB/s."""
+    collective = weft.gather(2)
+    draft = weft.ScheduleDraft(collective)
+    draft.move(1, 0, collective.input(0), collective.output(1))
+    draft.copy(0, collective.input(0), collective.output(0))
+    trace = weft.simulate(draft.schedule("one"), find_topology("cluster:2"), 25_000, segments=1)
+    assert trace.time == 10**6 + 2 * 10**6 + 500_000 + 1_250_000
+
+
 def test_a_path_is_a_file(tmp_path):
     path = tmp_path / "box.json"
     weft.save(find_topology("torus:2x3"), path)
@@ -80,6 +92,8 @@ def test_a_path_is_a_file(tmp_path):
         ("ring:0", "ranks is 0"),
         ("ring:999999999", "links is"),
         ("full:100000", "links is"),
+        ("cluster:0", "ranks is 0"),
+        ("cluster:9999999", "links is"),
         ("torus:0x4", "a side is 0"),
         ("mesh:" + "x".join("1" * 70), "sides is 70: give 1 to 16"),
         ("torus:99999x99999x99999", "ranks is|links is"),

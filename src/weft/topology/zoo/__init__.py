@@ -8,10 +8,11 @@ from collections.abc import Callable
 from weft.errors import BadInput
 from weft.formats.files import load_topology
 from weft.topology.topology import Topology
-from weft.topology.zoo.generators import full, host, hypercube, mesh, ring, star, torus
+from weft.topology.zoo.generators import cluster, full, host, hypercube, mesh, ring, star, torus
 
 # The sides that a shape takes: one number, or as many as there are dimensions.
 ONE_SIDE: dict[str, Callable[[int], Topology]] = {
+    "cluster": cluster,
     "full": full,
     "host": host,
     "hypercube": hypercube,
@@ -32,6 +33,6 @@ def find_topology(name: str) -> Topology:
     if found and found[1] in ONE_SIDE and len(sides) == 1:
         return ONE_SIDE[found[1]](*sides)
     raise BadInput(
-        f"no topology {name[:40]!r}: write full:N, host:N, ring:N, star:N, mesh:AxB, torus:AxBxC, "
-        "hypercube:D, or the path of a file (with a dot or a slash in it)"
+        f"no topology {name[:40]!r}: write full:N, host:N, cluster:N, ring:N, star:N, mesh:AxB, "
+        "torus:AxBxC, hypercube:D, or the path of a file (with a dot or a slash in it)"
     )

@@ -10,9 +10,10 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
+from msgspec.structs import replace
 
 from weft.checks import require_range
-from weft.topology.topology import Link, Overheads, Topology, both_ways
+from weft.topology.topology import NO_OVERHEADS, Link, Overheads, Topology, both_ways
 from weft.units import GIGABYTE, MICROSECOND, NANOSECOND
 
 BANDWIDTH = 25 * GIGABYTE
@@ -21,6 +22,13 @@ HOST_COPY = 20 * GIGABYTE  # measured by benchmarks/engine.py, like all of these
 HOST_LATENCY = 100 * NANOSECOND
 HOST_OVERHEADS = Overheads(
     send=15 * NANOSECOND, receive=15 * NANOSECOND, reduce=20 * GIGABYTE, copy=HOST_COPY
+)
+NETWORK_BANDWIDTH = 12_500 * GIGABYTE // 1000  # 100 Gbit/s
+NETWORK_OVERHEADS = Overheads(
+    send=500 * NANOSECOND,
+    receive=500 * NANOSECOND,
+    reduce=10 * GIGABYTE,
+    copy=10 * GIGABYTE,
 )
 MOST_LINKS = 1 << 21
 MOST_SIDES = 16
@@ -35,8 +43,7 @@ def full(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> T
 def star(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
     """Every rank has a wire to one switch; a route crosses two wires, of half the latency each."""
     _require_size("star", ranks, 2 * ranks)
-    links = both_ways(Link(rank, ranks, bandwidth, latency // 2) for rank in range(ranks))
-    return Topology(f"star:{ranks}", ranks, links, switches=("switch",))
+    return _around_switch(f"star:{ranks}", ranks, Link(0, ranks, bandwidth, latency // 2))
 
 
 def ring(ranks: int, *, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
@@ -53,6 +60,17 @@ def host(ranks: int) -> Topology:
         Link(a, b, HOST_COPY, HOST_LATENCY, kind="memory", by_processor=True) for a, b in wires
     )
     return Topology(f"host:{ranks}", ranks, links, overheads=HOST_OVERHEADS)
+
+
+def cluster(ranks: int) -> Topology:
+    """Hosts of one rank each around one switch: 12.5 GB/s each way, and 2 us over a route.
+
+    A message costs 500 ns at either end, and a rank adds up and copies 10 GB/s.  These are round
+    numbers of today's networks, not measured.
+    """
+    _require_size("cluster", ranks, 2 * ranks)
+    wire = Link(0, ranks, NETWORK_BANDWIDTH, MICROSECOND, kind="network")
+    return _around_switch(f"cluster:{ranks}", ranks, wire, NETWORK_OVERHEADS)
 
 
 def mesh(*sides: int, bandwidth: int = BANDWIDTH, latency: int = LATENCY) -> Topology:
@@ -95,6 +113,14 @@ def _grid_pairs(sides: Sequence[int], *, closed: bool) -> list[tuple[int, int]]:
         wires = zip(rank.take(steps, axis).ravel().tolist(), ahead, strict=True)
         pairs.update((min(wire), max(wire)) for wire in wires if wire[0] != wire[1])
     return sorted(pairs)
+
+
+def _around_switch(
+    name: str, ranks: int, wire: Link, overheads: Overheads = NO_OVERHEADS
+) -> Topology:
+    """Every rank has such a wire to one switch, which hinders nobody."""
+    links = both_ways(replace(wire, source=rank) for rank in range(ranks))
+    return Topology(name, ranks, links, switches=("switch",), overheads=overheads)
 
 
 def _wired(
