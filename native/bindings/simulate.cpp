@@ -88,7 +88,12 @@ void register_simulate(nb::module_& module) {
       .def_prop_ro("parts", &memory<weft::Plan, &weft::Plan::parts>)
       .def_prop_ro("connections", &memory<weft::Plan, &weft::Plan::connections>)
       .def("needs", &needs, "rank"_a,
-           "For each operation of a rank: those of the same rank that must be done first.");
+           "For each operation of a rank: those of the same rank that must be done first.")
+      .def(
+          "resized",
+          [](const weft::Plan& plan, const Longs& elements) { return weft::resized(plan, longs(elements)); },
+          "elements"_a.noconvert(),
+          "The same for other numbers of elements, or None where other transfers move something.");
   nb::class_<weft::Trace>(module, "Trace", "What became of a simulated run.")
       .def_ro("end", &weft::Trace::end)
       .def_ro("events", &weft::Trace::events)

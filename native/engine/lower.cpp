@@ -212,4 +212,17 @@ Plan lower(const Listing& listing, std::int32_t only_rank) {
   return plan;
 }
 
+std::optional<Plan> resized(const Plan& plan, std::span<const std::int64_t> elements) {
+  std::size_t known = 0;
+  for (std::size_t number = 0; number < elements.size(); ++number) {
+    if (elements[number] == 0) continue;
+    if (known == plan.parts.size() || at(plan.parts[known].transfer) != number) return std::nullopt;
+    ++known;
+  }
+  if (known < plan.parts.size()) return std::nullopt;
+  Plan result = plan;
+  for (Part& part : result.parts) part.elements = elements[at(part.transfer)];
+  return result;
+}
+
 }  // namespace weft

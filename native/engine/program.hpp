@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -100,5 +101,8 @@ constexpr std::int64_t segment_begin(std::int64_t elements, std::int32_t segment
 
 // Lowers a correct schedule for one rank, or for all.
 Plan lower(const Listing& listing, std::int32_t only_rank = kNone);
+
+// The same plan for other numbers of elements; none where other transfers move something.
+std::optional<Plan> resized(const Plan& plan, std::span<const std::int64_t> elements);
 
 }  // namespace weft

@@ -74,6 +74,11 @@ class Plan:
         For each operation of a rank: those of the same rank that must be done first.
         """
 
+    def resized(self, elements: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Plan | None:
+        """
+        The same for other numbers of elements, or None where other transfers move something.
+        """
+
 class Trace:
     """What became of a simulated run."""
 

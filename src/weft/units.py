@@ -17,6 +17,8 @@ NANOSECOND, MICROSECOND = 10**3, 10**6  # in picoseconds
 
 DIGITS = 4  # of a rate or time that is said
 
+_SWEEP = re.compile(r"([^:]+):([^:]+)(?::([2-9]|[1-9][0-9]{1,8}))?")
+
 _RATES = ((10**12, "TB/s"), (10**9, "GB/s"), (10**6, "MB/s"), (10**3, "kB/s"), (1, "B/s"))
 _TIMES = ((10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns"), (1, "ps"))
 
@@ -33,6 +35,27 @@ _TIME_UNITS = {unit: value for value, unit in _TIMES}
 def parse_size(text: str) -> int:
     """Read a size: 64M, 1KiB, 1.5GB, 4096."""
     return _parse(text, _SIZES, "a size: write bytes, or a number with K, M, G or T, as in 64M")
+
+
+def parse_sweep(text: str) -> list[int]:
+    """Read one size, or FROM:TO by doubling, or FROM:TO:FACTOR: 64M, 1K:1G, 1K:1G:4."""
+    if ":" not in text:
+        return [parse_size(text)]
+    found = _SWEEP.fullmatch(text)
+    if not found:
+        raise BadInput(
+            f"{text[:40]!r} is not a sweep: write FROM:TO or FROM:TO:FACTOR, as in 1K:1G:4"
+        )
+    size, last = parse_size(found[1]), parse_size(found[2])
+    if not 1 <= size <= last:
+        raise BadInput(
+            f"{text[:40]!r} is an empty sweep: give sizes of 1 byte or more, the smaller one first"
+        )
+    sizes: list[int] = []
+    while size <= last:
+        sizes.append(size)
+        size *= int(found[3] or 2)
+    return sizes
 
 
 def parse_time(text: str) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any
@@ -18,12 +16,11 @@ from weft.formats.files import read_schedule, write_bytes
 from weft.schedule.schedule import Schedule
 from weft.simulate.conditions import NEVER, WINDOW, Conditions, Fault, Noise
 from weft.simulate.gantt import gantt_text
-from weft.simulate.simulate import MOST_RECORDED, prepare
+from weft.simulate.simulate import MOST_RECORDED, sweep
 from weft.simulate.trace import Trace
 from weft.topology.zoo import find_topology
-from weft.units import parse_size, parse_time, rate_text, size_text, time_text
+from weft.units import parse_size, parse_sweep, parse_time, rate_text, size_text, time_text
 
-_SWEEP = re.compile(r"([^:]+):([^:]+)(?::([2-9]|[1-9][0-9]{1,8}))?")
 MOST_SHOWN = 5  # resources
 BUSY = 0.5  # of the time, for a resource to be worth a word
 
@@ -105,16 +102,15 @@ def simulate(
         machine = find_topology(topology)
         schedule = read_schedule(file)
         in_place = in_place or not schedule.out_of_place
+        record = MOST_RECORDS if trace else MOST_RECORDED if gantt else 0
         traces: list[Trace] = []
-        for each in sizes:
-            say(f"simulating {shown(file)} at {_size_text(each)}")
-            try:
-                simulation = prepare(schedule, machine, each, in_place=in_place)
-            except WrongSchedule:
-                command = shlex.join(["weft", "verify", str(file)])
-                raise BadInput(f"{file} is a wrong schedule: `{command}` shows why") from None
-            record = MOST_RECORDS if trace else MOST_RECORDED if gantt else 0
-            traces.append(simulation.run(segments, conditions, record=record))
+        try:
+            for simulation in sweep(schedule, machine, sizes, in_place=in_place):
+                say(f"simulating {shown(file)} at {size_text(simulation.size)}")
+                traces.append(simulation.run(segments, conditions, record=record))
+        except WrongSchedule:
+            command = shlex.join(["weft", "verify", str(file)])
+            raise BadInput(f"{file} is a wrong schedule: `{command}` shows why") from None
         if trace:
             write_bytes(chrome_trace(traces[0]), trace)
     if json:
@@ -130,27 +126,7 @@ def _sizes(text: str) -> list[int | list[int]]:
     """Read one size, the bounds of a sweep, or a list for every block."""
     if "," in text:
         return [[parse_size(part) for part in text.split(",")]]
-    if ":" not in text:
-        return [parse_size(text)]
-    found = _SWEEP.fullmatch(text)
-    if not found:
-        raise BadInput(
-            f"{text[:40]!r} is not a sweep: write FROM:TO or FROM:TO:FACTOR, as in 1K:1G:4"
-        )
-    size, last = parse_size(found[1]), parse_size(found[2])
-    if not 1 <= size <= last:
-        raise BadInput(
-            f"{text[:40]!r} is an empty sweep: give sizes of 1 byte or more, the smaller one first"
-        )
-    sizes: list[int | list[int]] = []
-    while size <= last:
-        sizes.append(size)
-        size *= int(found[3] or 2)
-    return sizes
-
-
-def _size_text(size: int | Sequence[int]) -> str:
-    return size_text(size) if isinstance(size, int) else ",".join(map(size_text, size))
+    return [*parse_sweep(text)]
 
 
 def _print(schedule: Schedule, traces: list[Trace], *, gantt: bool) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from weft import _native
 from weft.kinds import Ints
-from weft.schedule.replay import Mode, table_rows
+from weft.schedule.replay import Mode, Rows, table_rows
 from weft.schedule.schedule import Schedule
 from weft.schedule.verify import pieces_moved
 
@@ -18,8 +18,13 @@ Longs = npt.NDArray[np.int64]
 
 def elements_moved(schedule: Schedule, block_sizes: Sequence[int]) -> Ints:
     """Prove a schedule, and say how many elements each transfer moves, for these block sizes."""
+    return elements_of(schedule, pieces_moved(schedule), block_sizes)
+
+
+def elements_of(schedule: Schedule, pieces: Rows, block_sizes: Sequence[int]) -> Ints:
+    """How many elements each transfer moves, where it moves these pieces."""
     sizes = np.array(schedule.collective.piece_sizes(block_sizes), np.int64)
-    return sizes[pieces_moved(schedule)]
+    return sizes[pieces]
 
 
 def lower(

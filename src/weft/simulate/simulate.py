@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 
 import numpy as np
-import numpy.typing as npt
 
 from weft import _native
 from weft.checks import range_text, require_range, require_whole
-from weft.collective import Collective
 from weft.errors import BadInput
-from weft.kinds import Ints, holders
-from weft.schedule.lowering import elements_moved, lower
-from weft.schedule.replay import Mode, mode_named
-from weft.schedule.schedule import NONE, Schedule
+from weft.schedule.lowering import elements_of, lower
+from weft.schedule.replay import mode_named
+from weft.schedule.schedule import Schedule
+from weft.schedule.verify import pieces_moved
 from weft.simulate.conditions import LATEST, NEVER, WINDOW, Conditions, Fault, Noise
-from weft.simulate.machine import Machine, machine_of
+from weft.simulate.machine import Connection, Machine, machine_of
 from weft.simulate.misfortunes import misfortunes
+from weft.simulate.sizes import block_sizes, is_there_already, most_held
 from weft.simulate.trace import CONNECTION, FAILURE, MESSAGE, PART, RECORD, Trace, Use
 from weft.topology.topology import Topology
 from weft.units import counted
 
-Mask = npt.NDArray[np.bool_]
-
-MOST_SIZE = 1 << 50  # bytes
 MOST_SUM = 1 << 62  # bytes that a schedule moves, so that no message's are out of range
 MOST_SEGMENTS = 1 << 24
 MOST_WORK = 1 << 28  # segments of all messages
@@ -168,6 +164,20 @@ def prepare(
 
     That is the size that nccl-tests counts by.  A list has the bytes of every block instead.
     """
+    return next(sweep(schedule, topology, [size], in_place=in_place))
+
+
+def sweep(
+    schedule: Schedule,
+    topology: Topology,
+    sizes: Iterable[int | Sequence[int]],
+    *,
+    in_place: bool = False,
+) -> Iterator[Simulation]:
+    """Prepare it for one size after another; it is proved once.
+
+    It is lowered once too, as long as the same transfers move nothing: those are left out.
+    """
     collective = schedule.collective
     if collective.ranks != topology.ranks:
         raise BadInput(
@@ -175,21 +185,25 @@ def prepare(
             f"{topology.ranks}: take a topology of that size"
         )
     mode = mode_named(schedule, "in place" if in_place else "out of place")
-    sizes = block_sizes(schedule, size)
-    elements = elements_moved(schedule, sizes)
-    elements[_is_there_already(schedule, mode)] = 0
-    moved = int(elements.sum(dtype=float))
-    require_range(f"what {schedule.name} moves, in bytes,", moved, 0, MOST_SUM)
-    plan = lower(schedule, mode, elements)
-    connections = plan.connections.view(CONNECTION)[["src", "dst", "route"]].tolist()
-    return Simulation(
-        schedule=schedule,
-        topology=topology,
-        size=_most_held(collective, sizes),
-        plan=plan,
-        machine=machine_of(topology, connections),
-        most_segments=max(1, int(elements.max(initial=1))),
-    )
+    pieces, there = pieces_moved(schedule), is_there_already(schedule, mode)
+    lowered: tuple[_native.Plan, Machine] | None = None
+    for size in sizes:
+        blocks = block_sizes(schedule, size)
+        elements = elements_of(schedule, pieces, blocks)
+        elements[there] = 0
+        moved = int(elements.sum(dtype=float))
+        require_range(f"what {schedule.name} moves, in bytes,", moved, 0, MOST_SUM)
+        if not lowered or not (plan := lowered[0].resized(elements)):
+            plan = lower(schedule, mode, elements)
+            lowered = plan, machine_of(topology, _connections(plan))
+        yield Simulation(
+            schedule=schedule,
+            topology=topology,
+            size=most_held(collective, blocks),
+            plan=plan,
+            machine=lowered[1],
+            most_segments=max(1, int(elements.max(initial=1))),
+        )
 
 
 def simulate(  # noqa: PLR0913 - what a run meets is said by keyword
@@ -213,6 +227,11 @@ def simulate(  # noqa: PLR0913 - what a run meets is said by keyword
     return prepare(schedule, topology, size, in_place=in_place).run(segments, conditions)
 
 
+def _connections(plan: _native.Plan) -> list[Connection]:
+    rows: list[Connection] = plan.connections.view(CONNECTION)[["src", "dst", "route"]].tolist()
+    return rows
+
+
 def _last(done: _native.Trace) -> int:
     """When the last thing happened."""
     return max(done.end, int(done.failures.view(FAILURE)["time"].max(initial=0)))
@@ -224,78 +243,3 @@ def _waits_for_ever(done: _native.Trace, conditions: Conditions) -> bool:
     ended |= set(done.failures.view(FAILURE)["rank"].tolist())
     ended |= set(np.flatnonzero(done.rank_ends.view(np.int64) != NEVER).tolist())
     return len(ended) < len(done.rank_ends.view(np.int64))
-
-
-def block_sizes(schedule: Schedule, size: int | Sequence[int]) -> list[int]:
-    """The bytes of each block, where a rank gives or gets `size` bytes, or as they are listed."""
-    collective = schedule.collective
-    if not isinstance(size, int | np.integer):
-        if isinstance(size, str) or not isinstance(size, Sized):  # type: ignore[unreachable]
-            raise BadInput(
-                f"the size is {size!r:.40}: give whole bytes, or a list with those of each block"
-            )
-        if len(size) != collective.blocks:
-            raise BadInput(
-                f"{counted(len(size), 'size')} for {counted(collective.blocks, 'block')}: "
-                "give one for each"
-            )
-        sizes = list(size)
-    elif collective.uneven:
-        raise BadInput(f"{collective!r} has blocks of any size: give a list with that of each")
-    elif collective.heard_is_enough:
-        sizes = [0] * collective.blocks
-    else:
-        require_range("the size", size, 0, MOST_SIZE)
-        sizes = [int(size) // _most_blocks(collective)] * collective.blocks
-    for each in sizes:
-        require_range("the size of a block", each, 0, MOST_SIZE)
-    sizes = [index(each) for each in sizes]
-    require_range("the size of all blocks together", sum(sizes), 0)
-    return sizes
-
-
-def _is_there_already(schedule: Schedule, mode: Mode) -> Mask:
-    """The transfers that copy a slot onto itself, as where an output is its input's memory."""
-    t = schedule.transfers
-    there: Mask = (t["src"] == t["dst"]) & (t["addend"] == NONE)
-    copies = t[there]
-    source, target = (
-        _places(schedule, mode, copies["src"], copies[slot]) for slot in ("src_slot", "dst_slot")
-    )
-    there[there] = source == target
-    return there
-
-
-def _places(schedule: Schedule, mode: Mode, ranks: Ints, slots: Ints) -> Ints:
-    """The slots whose memory these are."""
-    aliases = np.sort(mode.aliases, order=["rank", "slot"])
-    keys = aliases["rank"].astype(np.int64) * schedule.slots + aliases["slot"]
-    wanted = ranks.astype(np.int64) * schedule.slots + slots
-    at = np.searchsorted(keys, wanted)
-    is_alias = np.append(keys, NONE)[at] == wanted
-    places: Ints = np.where(is_alias, np.append(aliases["place"], NONE)[at], slots)
-    return places
-
-
-def _held(collective: Collective) -> list[tuple[Ints, Ints]]:
-    """(rank, block) of what ranks give, and of what they want."""
-    shape, blocks = collective.kind.shape, collective.blocks
-    return [
-        holders(side, collective.ranks, blocks, collective.root)
-        for side in (shape.gives, shape.wants)
-    ]
-
-
-def _most_blocks(collective: Collective) -> int:
-    """Blocks that a rank gives or gets, whichever is more."""
-    return max(int(np.bincount(ranks).max()) for ranks, _ in _held(collective))
-
-
-def _most_held(collective: Collective, sizes: Sequence[int]) -> int:
-    """Bytes that a rank gives or gets, whichever is more."""
-    each, most = np.array(sizes, np.int64), 0
-    for ranks, blocks in _held(collective):
-        held = np.zeros(collective.ranks, np.int64)
-        np.add.at(held, ranks, each[blocks])
-        most = max(most, int(held.max()))
-    return most
