@@ -120,7 +120,7 @@ def test_commands_and_their_options():
     assert commands == {
         "demo": "",
         "verify": "file topology at json",
-        "algorithms": "collective ranks root topology write json",
+        "algorithms": "collective ranks root topology size plot write json",
         "simulate": "file topology size segments window in_place noise seed fault deadline "
         "gantt trace json",
     }

@@ -1,4 +1,4 @@
-"""weft algorithms      exit 0, or 2: bad input"""
+"""weft algorithms      exit 0; 1: none of them runs on the machine, 2: bad input"""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.cli.comparison import show_comparison
 from weft.cli.printing import print_json, print_plain, print_table, shown, working
+from weft.cli.writing import write_schedule
 from weft.collective import Collective, broadcast
-from weft.errors import BadInput, WrongSchedule
-from weft.formats.files import save
+from weft.comparison import lacking_route, sent
+from weft.errors import BadInput
 from weft.kinds import Kind
-from weft.schedule.schedule import Schedule
-from weft.schedule.traffic import blocks_sent
 from weft.schedule.verify import verify
 from weft.synthesis.classic.algorithms import ALGORITHMS, Algorithm
 from weft.topology.topology import Topology
@@ -26,7 +26,23 @@ Ranks = Annotated[int | None, typer.Option("--ranks", "-n", help="How many ranks
 Root = Annotated[int, typer.Option(help="The root of those that have one.")]
 Routes = Annotated[
     str | None,
-    typer.Option("--topology", "-t", help="Show which fit ring:8, torus:4x4, a file, ..."),
+    typer.Option(
+        "--topology",
+        "-t",
+        help="ring:8, torus:4x4, a file, ...: show which fit it, or compare those for COLLECTIVE.",
+    ),
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        "-s",
+        help="Compare them at FROM:TO, doubled, or FROM:TO:FACTOR, as in 1K:1G:4; "
+        "4:4G:4 if not said.",
+    ),
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw the comparison as an SVG file.", dir_okay=False)
 ]
 Write = Annotated[
     Path | None, typer.Option(help="Write each as a file into this folder.", file_okay=False)
@@ -39,14 +55,27 @@ def algorithms(
     ranks: Ranks = None,
     root: Root = 0,
     topology: Routes = None,
+    size: Size = None,
+    plot: Plot = None,
     write: Write = None,
     json: Json = False,
 ) -> int:
-    """List the algorithms: their messages, and what a rank sends."""
+    """List the algorithms: their messages, and what a rank sends.
+
+    With a collective and a topology, compare them there at all sizes:
+
+    weft algorithms allreduce --topology cluster:16 --plot allreduce.svg
+    """
+    machine = find_topology(topology) if topology is not None else None
+    count = _rank_count(ranks, machine)
+    broadcast(count, root=root)  # So that nonsense is refused for all.
+    if collective and machine:
+        whole = Collective(collective, count, root if collective.rooted else None)
+        return show_comparison(whole, machine, size=size, plot=plot, write=write, json=json)
+    if size is not None or plot:
+        option = "--plot" if size is None else "--size"
+        raise BadInput(f"{option} is for a comparison: give a collective and --topology too")
     with working("building and verifying"):
-        machine = find_topology(topology) if topology is not None else None
-        count = _rank_count(ranks, machine)
-        broadcast(count, root=root)  # So that nonsense is refused for all.
         rows = [
             _row(algorithm, count, root, machine, write)
             for algorithm in ALGORITHMS
@@ -79,15 +108,15 @@ def _row(
     except BadInput as problem:
         return row | {"error": str(problem)}
     verify(schedule)
-    sent = [blocks / max(whole.inputs, whole.outputs) for blocks in blocks_sent(schedule)]
+    by_one, by_all = sent(schedule)
     return row | {
         "ranks": ranks,
         "transfers": len(schedule),
         "messages": schedule.messages,
-        "most_sent": str(max(sent)),
-        "all_sent": str(sum(sent)),
-        "lacks_route": _lacking(schedule, machine) if machine else None,
-        "file": str(_write(schedule, folder)) if folder else None,
+        "most_sent": str(by_one),
+        "all_sent": str(by_all),
+        "lacks_route": lacking_route(schedule, machine) if machine else None,
+        "file": str(write_schedule(schedule, folder)) if folder else None,
     }
 
 
@@ -116,23 +145,3 @@ def _print(rows: list[dict[str, Any]], ranks: int, machine: Topology | None) -> 
 
 def _fit(lacks_route: str | None) -> str:
     return f"no route for {lacks_route}" if lacks_route else "fits"
-
-
-def _lacking(schedule: Schedule, machine: Topology) -> str | None:
-    """The first transfer for which the topology has no route, if there is one."""
-    try:
-        verify(schedule, machine)
-    except WrongSchedule as wrong:
-        return wrong.finding.transfer
-    return None
-
-
-def _write(schedule: Schedule, folder: Path) -> Path:
-    name = f"{schedule.name} {schedule.collective.name} {schedule.collective.ranks}"
-    path = folder / f"{name.lower().replace(' ', '-')}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise BadInput(f"{folder} cannot be made: {problem.strerror}") from None
-    save(schedule, path)
-    return path

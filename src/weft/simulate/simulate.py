@@ -61,15 +61,17 @@ class Simulation:
             done = self._with_noise(segments, patient, record=record > 0)
         return self._trace(done, segments, conditions)
 
-    def best_segments(self, window: int = WINDOW) -> int:
+    def best_segments(self, window: int = WINDOW, most_tried: int = MOST_TRIED) -> int:
         """How many segments are fastest by the cost model, which says so of any schedule.
 
         More of them let the steps of a schedule overlap, and cost more messages.  So one doubles
         them, while that may gain 1 % by what is busiest, until three in a row did not, and then
-        tries halfway between the best and its neighbours.
+        tries halfway between the best and its neighbours.  No try has more than so many segments
+        of all messages.
         """
         best, least, segments = 1, NEVER, 1
-        while segments <= best << IN_VAIN and self._worth_trying(segments):
+        most = min(self.most_segments, MOST_SEGMENTS, most_tried // max(1, self._messages))
+        while segments <= min(best << IN_VAIN, most):
             done = self._once(segments, Conditions(window), 0, record=False)
             if done.end * 100 < least * 99:
                 best, least = segments, done.end
@@ -77,7 +79,7 @@ class Simulation:
                 return best
             segments *= 2
         halfway = [n for n in (best * 3 // 4, best * 3 // 2) if best // 2 < n != best]
-        for between in filter(self._worth_trying, halfway):
+        for between in [n for n in halfway if n <= most]:
             done = self._once(between, Conditions(window), 0, record=False)
             if done.end * 100 < least * 99:
                 best, least = between, done.end
@@ -138,10 +140,6 @@ class Simulation:
     @property
     def _messages(self) -> int:
         return len(self.plan.messages.view(MESSAGE))
-
-    def _worth_trying(self, segments: int) -> bool:
-        most = min(self.most_segments, MOST_SEGMENTS)
-        return segments <= most and segments * self._messages <= MOST_TRIED
 
     def _require_segments(self, segments: int, most_work: int) -> None:
         most = min(self.most_segments, MOST_SEGMENTS)

@@ -1,0 +1,1 @@
+"""Pictures: for terminals, pages and papers."""
