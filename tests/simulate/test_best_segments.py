@@ -75,6 +75,16 @@ def test_the_choice_ignores_what_goes_wrong():
     assert quiet.segments == noisy.segments > 1
 
 
+@pytest.mark.parametrize("most", [0, 15, 60, 119, 120, 10**6])
+def test_the_work_of_a_try_can_be_bounded(most):
+    """Without a bound it takes more segments than any of these lets it try."""
+    simulation = prepare(weft.classic.binomial_broadcast(weft.broadcast(16)), full(16), 1 << 30)
+    best, messages = simulation.best_segments(most_tried=most), 15
+    assert best == 1 or best * messages <= most
+    assert best <= simulation.best_segments()
+    assert best * messages * 4 > min(most, 10**4)
+
+
 @pytest.mark.slow
 def test_no_number_is_tried_that_takes_long():
     """Along so many ranks 1 % can be gained up to 30,000 segments."""

@@ -55,7 +55,7 @@ def parsed(chart: Chart) -> Document:
 
 def texts(document: Document, tag: str) -> list[str]:
     found = document.getElementsByTagName(tag)
-    return ["".join(child.data for child in each.childNodes) for each in found]
+    return ["".join(str(child.nodeValue) for child in each.childNodes) for each in found]
 
 
 def test_two_lines_as_text():

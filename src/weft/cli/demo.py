@@ -43,6 +43,7 @@ def demo() -> int:
         "  weft verify schedules/ring-allreduce-8.json\n"
         "  weft simulate schedules/ring-allreduce-8.json --topology ring:8 --size 1K:1G:4\n"
         "  weft algorithms --topology torus:2x4       which of them fit another machine\n"
+        "  weft algorithms allreduce --topology cluster:16           which is fastest when\n"
         "  weft --help"
     )
     return 0
