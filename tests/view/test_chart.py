@@ -62,6 +62,12 @@ def test_two_lines_as_text():
     assert chart_text(TWO, 40) == TWO_AS_TEXT
 
 
+def test_of_equal_lines_the_winner_is_seen():
+    same = dict.fromkeys(("one", "two", "three"), (5, 50))
+    drawn = chart_text(Chart("equal", (1, 2), same, ("two", "two")))
+    assert set(drawn.split("+---")[0]) == set("0 1 ps|b\n")
+
+
 @given(chart=charts(), width=st.integers(0, 200))
 def test_text_fits_its_width(chart, width):
     """But for a name that alone is longer."""

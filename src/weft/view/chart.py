@@ -34,6 +34,11 @@ class Chart:
     winners: Sequence[str]  # at each size
 
     @cached_property
+    def ranking(self) -> Sequence[str]:
+        """All names, those who win first."""
+        return list(dict.fromkeys([*self.winners, *self.lines]))
+
+    @cached_property
     def size_axis(self) -> Axis:
         return Axis(self.sizes[0], self.sizes[-1])
 

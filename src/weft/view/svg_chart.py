@@ -34,7 +34,7 @@ COLOURS = (
 def chart_svg(chart: Chart) -> str:
     """Draw it; the names stand at the ends of their lines, and on the strip of who is fastest."""
     width = max(LEAST_WIDTH, NAMES + round(LETTER * max(map(len, chart.lines))) + 16)
-    styles = _styles(chart)
+    styles = {name: number for number, name in enumerate(chart.ranking)}
     parts = chain(
         _axes(chart), _lines(chart, styles), _line_labels(chart, styles), _strip(chart, styles)
     )
@@ -50,13 +50,6 @@ def chart_svg(chart: Chart) -> str:
             "</svg>\n",
         ]
     )
-
-
-def _styles(chart: Chart) -> dict[str, int]:
-    """Those who win come first, so that they look different from each other."""
-    return {
-        name: number for number, name in enumerate(dict.fromkeys([*chart.winners, *chart.lines]))
-    }
 
 
 def _style(count: int) -> str:
@@ -96,8 +89,8 @@ def _axes(chart: Chart) -> Iterator[str]:
     )
 
 
-def _lines(chart: Chart, styles: dict[str, int]) -> Iterator[str]:
-    for name in reversed(styles):  # who wins lies on top
+def _lines(chart: Chart, styles: Mapping[str, int]) -> Iterator[str]:
+    for name in reversed(chart.ranking):  # who wins lies on top
         points = " ".join(
             f"{_x(chart.size_axis.share(size)):.1f},{_y(chart, time):.1f}"
             for size, time in zip(chart.sizes, chart.lines[name], strict=True)

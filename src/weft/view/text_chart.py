@@ -63,13 +63,14 @@ def _rows(chart: Chart, letters: Mapping[str, str], columns: int) -> list[str]:
     last = _height(chart) - 1
     places = np.linspace(0, 1, columns)
     known = [chart.size_axis.share(size) for size in chart.sizes]
+    names = chart.ranking[::-1]  # of equals the winner comes last, and so is seen
     heights = np.array(
         [
-            np.interp(places, known, [chart.time_axis.share(time) for time in line])
-            for line in chart.lines.values()
+            np.interp(places, known, [chart.time_axis.share(time) for time in chart.lines[name]])
+            for name in names
         ]
     )
-    marks = np.array([letters[name] for name in chart.lines])
+    marks = np.array([letters[name] for name in names])
     cells = np.full((last + 1, columns), " ")
     for ranking in np.argsort(-heights, axis=0, kind="stable"):  # the slowest first
         at = np.arange(columns)
