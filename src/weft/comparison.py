@@ -11,7 +11,6 @@ from itertools import groupby
 from weft.checks import require_range
 from weft.collective import Collective
 from weft.errors import BadInput, WrongSchedule
-from weft.kinds import Kind
 from weft.schedule.schedule import Schedule
 from weft.schedule.traffic import blocks_sent
 from weft.schedule.verify import verify
@@ -125,7 +124,7 @@ def lacking_route(schedule: Schedule, topology: Topology) -> str | None:
 
 
 def _sizes(collective: Collective, sizes: Sequence[int] | None) -> tuple[int, ...]:
-    if collective.kind is Kind.BARRIER:
+    if collective.heard_is_enough:
         if sizes is not None:
             raise BadInput("a barrier moves no data: give no sizes")
         return (0,)

@@ -120,8 +120,8 @@ def test_who_wins_looks_different_from_who_else_wins():
     looks = [(each.getAttribute("class"), each.getAttribute("stroke-dasharray")) for each in drawn]
     assert len(set(looks)) == len(looks)
     assert [look for look in looks if "best" in look[0]] == [
-        ("line best c1", ""),
-        ("line best c0", ""),
+        ("line best s1", ""),
+        ("line best s0", ""),
     ]
 
 
