@@ -42,11 +42,10 @@ def test_the_table_the_plot_and_who_is_left_out(algorithms):
     assert lines[2].split()[-9:] == ["at", "64", "at", "1K", "at", "16K", "at", "1M", "fastest"]
     ring = next(line for line in lines if line.startswith("ring"))
     assert ring.split()[:6] == ["ring", "24", "3/2", "S", "6", "S"]
-    assert ring.endswith("64 to 1M")
     assert any(line.startswith("left out: recursive doubling: no route for") for line in lines)
     strip = next(line for line in lines if line.startswith("fastest "))
     assert len(strip) == 60
-    assert " ring" in lines[-1]
+    assert " ring" in "".join(lines[lines.index(strip) :])
 
 
 def test_times_are_those_of_weft_simulate(algorithms):
