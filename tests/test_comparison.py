@@ -122,9 +122,9 @@ def test_progress_is_told():
     assert "simulating ring at 4K" in told
 
 
-TREES = {"flat", "binomial", "Bine"}  # with so few ranks the root is soon done alone
+TREES = {"binomial", "Bine"}
 PIPELINED = {"chain", "double tree", "scatter and allgather", "Rabenseifner"}
-LOGARITHMIC = {"Bruck", "PAT", "recursive doubling", "recursive halving", "Bine", "hypercube"}
+LOGARITHMIC = {"Bruck", "PAT", "recursive doubling", "recursive halving", "Bine"}
 AROUND = {"ring", "bidirectional ring", "neighbour exchange", "Rabenseifner", "Swing", "pairwise"}
 
 
@@ -137,19 +137,11 @@ AROUND = {"ring", "bidirectional ring", "neighbour exchange", "Rabenseifner", "S
         (Kind.ALLGATHER, LOGARITHMIC, AROUND),
         (Kind.REDUCESCATTER, LOGARITHMIC, AROUND),
         (Kind.ALLREDUCE, LOGARITHMIC, AROUND),
-        (Kind.ALLTOALL, {"Bruck", "hypercube", "grid"}, {"pairwise", "linear"}),
+        (Kind.ALLTOALL, {"Bruck", "hypercube"}, {"pairwise", "linear"}),
     ],
 )
 def test_on_a_flat_machine_the_textbooks_are_right(kind, small, large):
     """Few messages win where latency counts, few bytes on every rank where the rate does."""
     found = compare(Collective.named(kind, 16), find_topology("cluster:16"))
-    names = {each.name for each in found.contenders}
-    for winner, expected in ((found.winners[0], small), (found.winners[-1], large)):
-        assert winner in expected or not names & expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [Kind.BROADCAST, Kind.REDUCE])
-def test_with_more_ranks_a_tree_beats_the_root_alone(kind):
-    found = compare(Collective.named(kind, 64), find_topology("cluster:64"), [64])
-    assert found.winners[0] in TREES - {"flat"}
+    assert found.winners[0] in small
+    assert found.winners[-1] in large

@@ -64,9 +64,6 @@ def _chart(found: Comparison) -> Chart:
 
 
 def _print(found: Comparison) -> None:
-    if not found.contenders and not found.left_out:
-        print_plain(f"no algorithm for {found.collective.name} yet")
-        return
     print_plain(f"{found.collective!r}, on {found.topology.name}\n")
     if found.contenders:
         rows = [_row(each, found) for each in found.contenders]

@@ -57,6 +57,11 @@ class Threads:
         yield from self.after[step]
 
 
+def nowhere(_rank: int, _slot: int) -> tuple[Hashable, ...]:
+    """The memory of slots where only the order of steps is asked for."""
+    return ()
+
+
 class Event(NamedTuple):
     """A message is read, or written, or both at once, at a step."""
 

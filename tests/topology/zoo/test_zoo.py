@@ -66,13 +66,13 @@ def test_speeds_are_as_said():
 
 
 def test_a_message_in_a_cluster_costs_what_its_docstring_says():
-    """500 ns, 12,500 bytes at 12.5 GB/s, 2 us, 500 ns and as many bytes at 10 GB/s."""
+    """1 us, also for 12,500 bytes at 12.5 GB/s; 1 us; 1 us, and as many bytes at 20 GB/s."""
     collective = weft.gather(2)
     draft = weft.ScheduleDraft(collective)
     draft.move(1, 0, collective.input(0), collective.output(1))
     draft.copy(0, collective.input(0), collective.output(0))
     trace = weft.simulate(draft.schedule("one"), find_topology("cluster:2"), 25_000, segments=1)
-    assert trace.time == 10**6 + 2 * 10**6 + 500_000 + 1_250_000
+    assert trace.time == 10**6 + 10**6 + 10**6 + 625_000
 
 
 def test_a_path_is_a_file(tmp_path):

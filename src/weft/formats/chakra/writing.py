@@ -27,7 +27,7 @@ from weft.formats.weft_json import schedule_to_json
 from weft.schedule.lowering import elements_moved, lower
 from weft.schedule.replay import modes
 from weft.schedule.schedule import Schedule
-from weft.simulate.simulate import block_sizes
+from weft.simulate.sizes import block_sizes
 from weft.simulate.trace import MESSAGE, PART
 
 ELEMENT = 4  # bytes of what a COMP node adds up

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from weft.formats.msccl.moves import Ends, Move
 from weft.formats.msccl.program import NOBODY, Block, Chunk, Step
-from weft.formats.threads import Threads, in_order
+from weft.formats.threads import Threads, in_order, nowhere
 
 Numbers = list[int]  # of moves
 Way = tuple[int, int]  # channel and peer
@@ -187,7 +187,7 @@ def _waits(rank: Rank, tasks: Sequence[tuple[int, Task]]) -> list[list[int]]:
         [other for other in before if team_of[other] != team_of[number]]
         for number, before in enumerate(after)
     ]
-    threads = Threads(team_of, others, (), lambda *_: (), str)
+    threads = Threads(team_of, others, (), nowhere, str)
     known: list[dict[int, int]] = [{} for _ in tasks]  # by team: the last task that is done
     waits: list[list[int]] = [[] for _ in tasks]
     turn = {task: turn for turn, task in enumerate(in_order(threads))}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from weft.formats.msccl.connections import Connections
 from weft.formats.msccl.program import MOST_COUNT, NOBODY, RUNTIMES, Program, Runtime
-from weft.formats.threads import Threads, in_order
+from weft.formats.threads import Threads, in_order, nowhere
 
 PROTOCOLS = {"Simple": 2, "LL": 8, "LL128": 8}  # chunks on their way
 MOST_CHANNELS = 32
@@ -49,7 +49,7 @@ def require_progress(program: Program) -> None:
         for send, receive in zip(sent[places:], received, strict=False):
             after[send].append(receive)
     thread = [connections.threads[step] for step in step_of]
-    in_order(Threads(thread, after, (), lambda *_: (), lambda n: connections.where(step_of[n])))
+    in_order(Threads(thread, after, (), nowhere, lambda n: connections.where(step_of[n])))
 
 
 def _chunks(connections: Connections, first: list[int], steps: list[int]) -> list[int]:

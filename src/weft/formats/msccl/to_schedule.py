@@ -19,21 +19,21 @@ def schedule_of(program: Program) -> Schedule:
     """
     if not program.collective.rooted:
         return _schedule(program, None)
-    first: Schedule | BadInput | None = None
+    wrong: list[Schedule] = []
+    problems: list[BadInput] = []
     for root in range(len(program.gpus)):
         try:
-            schedule = _schedule(program, root)
-            verify(schedule)
-        except WrongSchedule:
-            first = first or schedule
+            wrong.append(_schedule(program, root))
+            verify(wrong[-1])
         except BadInput as problem:
-            first = first or problem
+            problems.append(problem)
+        except WrongSchedule:
+            continue
         else:
-            return schedule
-    if isinstance(first, Schedule):
-        return first
-    assert first
-    raise first
+            return wrong[-1]
+    if wrong:
+        return wrong[0]
+    raise problems[0]
 
 
 def _schedule(program: Program, root: int | None) -> Schedule:

@@ -25,10 +25,7 @@ HOST_OVERHEADS = Overheads(
 )
 NETWORK_BANDWIDTH = 12_500 * GIGABYTE // 1000  # 100 Gbit/s
 NETWORK_OVERHEADS = Overheads(
-    send=500 * NANOSECOND,
-    receive=500 * NANOSECOND,
-    reduce=10 * GIGABYTE,
-    copy=10 * GIGABYTE,
+    send=MICROSECOND, receive=MICROSECOND, reduce=20 * GIGABYTE, copy=20 * GIGABYTE
 )
 MOST_LINKS = 1 << 21
 MOST_SIDES = 16
@@ -63,13 +60,13 @@ def host(ranks: int) -> Topology:
 
 
 def cluster(ranks: int) -> Topology:
-    """Hosts of one rank each around one switch: 12.5 GB/s each way, and 2 us over a route.
+    """Hosts of one rank each around one switch: 12.5 GB/s each way, and 1 us over a route.
 
-    A message costs 500 ns at either end, and a rank adds up and copies 10 GB/s.  These are round
+    A message costs 1 us at either end, and a rank adds up and copies 20 GB/s.  These are round
     numbers of today's networks, not measured.
     """
     _require_size("cluster", ranks, 2 * ranks)
-    wire = Link(0, ranks, NETWORK_BANDWIDTH, MICROSECOND, kind="network")
+    wire = Link(0, ranks, NETWORK_BANDWIDTH, MICROSECOND // 2, kind="network")
     return _around_switch(f"cluster:{ranks}", ranks, wire, NETWORK_OVERHEADS)
 
 
