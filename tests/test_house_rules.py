@@ -28,9 +28,9 @@ MOST_LINES, MOST_FUNCTION_LINES, MOST_ERRORS = 400, 60, 8
 PUBLIC_NAMES = """
 ALGORITHMS BadInput Collective Fault Group Kind Link Noise Overheads PieceDraft Schedule
 ScheduleDraft Stalled Topology Trace WeftError WrongSchedule allgather allgatherv allreduce
-alltoall alltoallv barrier both_ways broadcast classic find_topology format_text gather gatherv
-launch load parse_text reduce reducescatter reducescatterv save scatter scatterv simulate tune
-verify
+alltoall alltoallv barrier both_ways broadcast classic export find_topology format_text gather
+gatherv launch load parse_text reduce reducescatter reducescatterv save scatter scatterv simulate
+tune verify
 """
 
 needs_the_tree = pytest.mark.tree
@@ -121,6 +121,7 @@ def test_commands_and_their_options():
         "demo": "",
         "verify": "file topology at json",
         "algorithms": "collective ranks root topology size plot write json",
+        "export": "file to output in_place parts protocol min_size max_size size topology json",
         "simulate": "file topology size segments window in_place noise seed fault deadline "
         "gantt trace json",
     }

@@ -20,6 +20,7 @@ from weft.collective import (
     scatterv,
 )
 from weft.errors import BadInput, Stalled, WeftError, WrongSchedule
+from weft.formats.export import export
 from weft.formats.files import load, save
 from weft.kinds import Kind
 from weft.runtime.group import Group
@@ -64,6 +65,7 @@ __all__ = [
     "both_ways",
     "broadcast",
     "classic",
+    "export",
     "find_topology",
     "format_text",
     "gather",

@@ -19,6 +19,7 @@ from typer.exceptions import TyperException
 
 from weft.cli.algorithms import algorithms
 from weft.cli.demo import demo
+from weft.cli.export import export
 from weft.cli.printing import print_plain, shown
 from weft.cli.simulate import simulate
 from weft.cli.verify import verify
@@ -34,6 +35,7 @@ app.command()(demo)
 app.command()(verify)
 app.command()(algorithms)
 app.command()(simulate)
+app.command()(export)
 
 
 def _show_version(wanted: bool) -> None:

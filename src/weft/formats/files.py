@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from weft.errors import BadInput, WrongSchedule
+from weft.formats.chakra.paths import rank_paths
+from weft.formats.chakra.reading import schedule_from_chakra
 from weft.formats.msccl.file import fitness, from_msccl
 from weft.formats.weft_json import (
     schedule_from_json,
@@ -74,6 +76,8 @@ def load_topology(path: str | Path) -> Topology:
 
 def read_schedule(path: str | Path) -> Schedule:
     """Return the schedule in a file of any format, as it stands there, not yet verified."""
+    if Path(path).name.removesuffix(".gz").endswith(".et"):
+        return _named(path, lambda: schedule_from_chakra([_content(p) for p in rank_paths(path)]))
     return _read(path, _schedule)
 
 
@@ -97,8 +101,13 @@ def _schedule(content: bytes) -> Schedule:
 
 
 def _read(path: str | Path, parse: Callable[[bytes], Noun]) -> Noun:
+    return _named(path, lambda: parse(_content(Path(path))))
+
+
+def _named(path: str | Path, read: Callable[[], Noun]) -> Noun:
+    """Say of what is wrong in which file."""
     try:
-        return parse(_content(Path(path)))
+        return read()
     except BadInput as problem:
         raise BadInput(f"{path}: {problem}") from None
 

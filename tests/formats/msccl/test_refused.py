@@ -20,8 +20,12 @@ BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(
     [
         (b"<algo", "line 1: not well-formed XML: unclosed token"),
         (b"<algo><gpu></algo>", "line 1: not well-formed XML: mismatched tag"),
-        (b"<html/>", "line 1: <html> is an element that the runtimes skip: write steps only"),
-        (b"<tb/>", "line 1: <tb> does not stand in <gpu>: move it there"),
+        (b"<html/>", "line 1: <html> is not how an MSCCL file begins, which is <algo>: give one"),
+        (
+            b"<algo><copy/></algo>",
+            "line 1: <copy> is an element that the runtimes skip: write steps only",
+        ),
+        (b"<algo><tb/></algo>", "line 1: <tb> does not stand in <gpu>: move it there"),
         (b"<algo/>", "line 1: <algo> lacks ngpus: add it"),
         (
             b'<!DOCTYPE a [<!ENTITY a "b">]>\n<algo/>',

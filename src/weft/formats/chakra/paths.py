@@ -20,13 +20,13 @@ def rank_paths(path: str | Path) -> list[Path]:
     try:
         names = [each.name for each in path.parent.iterdir()]
     except (OSError, ValueError) as problem:
-        raise BadInput(f"{path} cannot be found: {getattr(problem, 'strerror', problem)}") from None
+        raise BadInput(f"cannot be found: {getattr(problem, 'strerror', problem)}") from None
     ranks = {int(found[1]) for name in names if (found := wanted.fullmatch(name))}
     if not ranks or max(ranks) >= MOST_RANKS:
-        raise BadInput(f"{path}: no traces {prefix}.0.et{packed}, ... of up to {MOST_RANKS} ranks")
+        raise BadInput(f"no traces {prefix}.0.et{packed}, ... of up to {MOST_RANKS} ranks")
     if missing := set(range(max(ranks))) - ranks:
         raise BadInput(
-            f"{path}: the traces go up to rank {max(ranks)}, but {prefix}.{min(missing)}.et{packed}"
+            f"the traces go up to rank {max(ranks)}, but {prefix}.{min(missing)}.et{packed}"
             " is not there: give the files of all ranks"
         )
     return [path.with_name(f"{prefix}.{rank}.et{packed}") for rank in sorted(ranks)]

@@ -150,6 +150,8 @@ def _parse(content: bytes) -> Element:
         element = Element(name[:40], attributes, [], parser.CurrentLineNumber)
         if count > MOST_ELEMENTS:
             raise element.refuse(f"is one of more than {MOST_ELEMENTS} elements: give fewer")
+        if count == 1 and name != "algo":
+            raise element.refuse("is not how an MSCCL file begins, which is <algo>: give one")
         if name not in _INSIDE:
             raise element.refuse("is an element that the runtimes skip: write steps only")
         if _INSIDE[name] != open_elements[-1].name:
