@@ -27,7 +27,7 @@ from weft.synthesis.classic.algorithms import ALGORITHMS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-COMMANDS = ("", "demo", "verify", "algorithms", "simulate", "export")
+COMMANDS = ("", "demo", "verify", "algorithms", "simulate", "export", "calls")
 LIVES = re.compile(r"(?<=<!-- from native/engine/engine.hpp -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 RULES_LEAD = """\

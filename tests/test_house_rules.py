@@ -121,6 +121,7 @@ def test_commands_and_their_options():
         "demo": "",
         "verify": "file topology at json",
         "algorithms": "collective ranks root topology size plot write json",
+        "calls": "file topology json",
         "export": "file to output in_place parts protocol min_size max_size size topology json",
         "simulate": "file topology size segments window in_place noise seed fault deadline "
         "gantt trace json",

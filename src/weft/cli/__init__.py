@@ -18,6 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from weft.cli.algorithms import algorithms
+from weft.cli.calls import calls
 from weft.cli.demo import demo
 from weft.cli.export import export
 from weft.cli.printing import print_plain, shown
@@ -36,6 +37,7 @@ app.command()(verify)
 app.command()(algorithms)
 app.command()(simulate)
 app.command()(export)
+app.command()(calls)
 
 
 def _show_version(wanted: bool) -> None:

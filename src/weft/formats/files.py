@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from weft.errors import BadInput, WrongSchedule
+from weft.formats.chakra.calls import Call, calls_from_chakra
 from weft.formats.chakra.paths import rank_paths
 from weft.formats.chakra.reading import schedule_from_chakra
 from weft.formats.msccl.file import fitness, from_msccl
@@ -29,7 +30,7 @@ from weft.topology.topology import Topology
 MOST_BYTES = 1 << 28  # of a file, after decompression
 GZIP = b"\x1f\x8b"
 
-Noun = TypeVar("Noun", Schedule, Topology)
+Noun = TypeVar("Noun", Schedule, Topology, tuple[Call, ...])
 
 
 def load(path: str | Path, topology: Topology | None = None) -> Schedule:
@@ -79,6 +80,11 @@ def read_schedule(path: str | Path) -> Schedule:
     if Path(path).name.removesuffix(".gz").endswith(".et"):
         return _named(path, lambda: schedule_from_chakra([_content(p) for p in rank_paths(path)]))
     return _read(path, _schedule)
+
+
+def read_calls(path: str | Path) -> tuple[Call, ...]:
+    """Return the collectives that a Chakra trace of one rank calls by name."""
+    return _named(path, lambda: calls_from_chakra(_content(Path(path))))
 
 
 def runtimes_for(path: str | Path) -> dict[str, list[str]]:

@@ -109,7 +109,7 @@ def _require_ours(trace: Trace) -> None:
         )
     raise BadInput(
         f"no weft_schedule, and {types[NodeType.COLL]} collectives by name: this trace says what "
-        "is called, not how it is done; list its calls, or give files that weft wrote"
+        "is called, not how it is done; list that with `weft calls`, or give files that weft wrote"
     )
 
 
