@@ -42,6 +42,7 @@ bench: .venv/made-install  ## measure, against this machine's own speed; ROUNDS=
 
 docs: .venv/made-docs  ## write the generated pages and build the site
 	$(BIN)/python scripts/reference_pages.py
+	$(BIN)/python scripts/algorithm_pages.py
 	$(BIN)/zensical build --clean --strict
 
 wheel: .venv/made-test  ## build the wheel and test it where there is no source

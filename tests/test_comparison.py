@@ -72,17 +72,17 @@ def test_ranges_of_the_winners_tile_the_sizes(kind):
     assert tuple(at) == found.sizes
     for place, name in enumerate(found.winners):
         times = {each.name: each.times[place] for each in found.contenders}
-        assert times[name] == min(times.values())
+        assert times[name] <= min(times.values()) * 1.01
 
 
-def test_of_equals_the_one_of_fewer_messages_wins_and_then_the_first():
+def test_within_a_hundredth_the_one_of_fewer_messages_wins_and_then_the_first():
     many = weft.classic.ring_allreduce(weft.allreduce(4))
     few = weft.classic.recursive_doubling_allreduce(weft.allreduce(4))
     assert few.messages < many.messages
     found = comparison(
-        contender("many", many, 5, 5, 4),
-        contender("few", few, 5, 6, 4),
-        contender("so", few, 5, 7, 9),
+        contender("many", many, 500, 500, 400),
+        contender("few", few, 505, 506, 400),
+        contender("so", few, 500, 700, 900),
     )
     assert found.winners == ("few", "many", "few")
     assert found.wins == (Win("few", 8, 8), Win("many", 32, 32), Win("few", 128, 128))

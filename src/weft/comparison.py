@@ -68,12 +68,16 @@ class Comparison:
 
     @cached_property
     def winners(self) -> tuple[str, ...]:
-        """The fastest at each size; of equals that of fewest messages, then the first."""
+        """The fastest at each size; within 1 % the one of fewest messages, and then the first.
+
+        The number of segments is chosen no finer than that.
+        """
         ranked = sorted(self.contenders, key=lambda each: each.schedule.messages)
-        return tuple(
-            min(ranked, key=lambda each: each.times[place]).name
-            for place in range(len(self.sizes) if ranked else 0)
-        )
+        winners: list[str] = []
+        for place in range(len(self.sizes) if ranked else 0):
+            most = min(each.times[place] for each in ranked) * 101 // 100
+            winners.append(next(each.name for each in ranked if each.times[place] <= most))
+        return tuple(winners)
 
     @property
     def wins(self) -> tuple[Win, ...]:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from weft.kinds import Kind
+
 pytestmark = [pytest.mark.tree, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +91,16 @@ def test_reference_pages_are_current(monkeypatch):
 
     for page, text in pages().items():
         assert page.read_text() == text, "run `make docs`"
+
+
+@pytest.mark.parametrize("kind", [Kind.BROADCAST, Kind.SCATTER])
+def test_tables_and_pictures_of_algorithms_are_current(monkeypatch, tmp_path, kind):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from algorithm_pages import PAGE, PICTURES, section  # noqa: PLC0415 - it is a script
+
+    assert section(kind, tmp_path) in PAGE.read_text(), "run `make docs`"
+    picture = f"{kind}.svg"
+    assert (tmp_path / picture).read_text() == (PICTURES / picture).read_text()
 
 
 def test_the_bounds_are_those_of_the_code():
