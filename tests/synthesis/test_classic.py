@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from synthesis.promises import always, promise
+from synthesis.promises import algorithms_for, always, promise
 from twins.execute import execute, expected
 from weft.collective import Collective
 from weft.errors import BadInput
@@ -31,6 +31,7 @@ def each(algorithms: Iterable[Algorithm]) -> pytest.MarkDecorator:
 
 
 each_algorithm = each(ALGORITHMS)
+each_rooted = each(a for a in ALGORITHMS if a.kind.rooted)
 each_of_many_blocks = each(a for a in ALGORITHMS if a.kind.shape.blocks)
 each_allreduce = each(a for a in ALGORITHMS if a.kind is Kind.ALLREDUCE)
 some = st.data()
@@ -57,11 +58,19 @@ def test_correct_for_1_to_64_ranks(algorithm):
         weft.verify(schedule)
 
 
+@each_rooted
+@given(data=some, root=seeds)
+def test_correct_from_every_root(algorithm, data, root):
+    weft.verify(build(algorithm, data.draw(st.sampled_from(ranks_of(algorithm))), root))
+
+
 @each(a for a in ALGORITHMS if promise(a).exists is not always)
-def test_where_an_algorithm_does_not_exist_it_says_what_to_take(algorithm):
+def test_where_an_algorithm_does_not_exist_it_names_one_that_does(algorithm):
     for n in set(range(1, 65)) - set(ranks_of(algorithm)):
-        with pytest.raises(BadInput, match=f"over {n} ranks?: .*take .* or .*"):
+        with pytest.raises(BadInput, match=f"over {n} ranks?: .*take .* or .*") as refusal:
             build(algorithm, n)
+        named = str(refusal.value).rpartition("such as ")[2]
+        assert (named, algorithm.kind) in {(a.name, a.kind) for a in algorithms_for(n)}
 
 
 @each_algorithm

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from synthesis.moves import moves
 from weft.errors import BadInput
 from weft.kinds import Ints
 from weft.schedule.schedule import Schedule
-from weft.schedule.verify import pieces_moved
 from weft.synthesis.classic.pat import pat_allgather, pat_reducescatter
 
 ranks = st.integers(1, 40)
@@ -63,14 +63,6 @@ def test_a_message_of_no_blocks_is_refused():
 
 def both(n: int, most: int | None) -> tuple[Schedule, Schedule]:
     return pat_allgather(weft.allgather(n), most), pat_reducescatter(weft.reducescatter(n), most)
-
-
-def moves(schedule: Schedule) -> Ints:
-    """(src, dst, piece) of what leaves a rank, in order."""
-    t = schedule.transfers
-    leaves = t["src"] != t["dst"]
-    columns = (t["src"], t["dst"], pieces_moved(schedule))
-    return np.stack([column[leaves].astype(np.int64) for column in columns], axis=1)
 
 
 def steps_of(rows: Ints) -> list[int]:
