@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from itertools import pairwise
 
 import numpy as np
 
@@ -22,10 +21,19 @@ Heap = list[tuple[int, int]]  # of (event, message)
 
 
 def listed(threads: Threads, spare: Callable[[int], int]) -> list[Message]:
-    """The messages in list order; `spare` gives a slot of a rank that nothing else uses."""
+    """The messages in list order; `spare` gives a slot of a rank that nothing else uses.
+
+    The list keeps the order of all threads where it can: else at least that of what they read and
+    that of what they write, and that they write something before they read what is after it.
+    """
     order = in_order(threads)
     events = events_of(threads, order)
-    return _Listing(threads, events, needs_of(threads, order, events), spare).messages()
+    needs = needs_of(threads, order, events)
+    for ahead in (_all_ahead, _ahead_but_reads_may_wait):
+        found = _Listing(threads, events, needs, ahead(threads, events), spare).messages(calm=True)
+        if len(found) == len(threads.messages):
+            return found
+    return _Listing(threads, events, needs, ahead(threads, events), spare).messages(calm=False)
 
 
 def table_of(messages: Sequence[Message]) -> Table:
@@ -49,6 +57,7 @@ class _Listing:
         threads: Threads,
         events: Sequence[Event],
         needs: Sequence[set[int]],
+        following: Sequence[set[int]],
         spare: Callable[[int], int],
     ) -> None:
         self._all, self._spare = list(threads.messages), spare
@@ -61,20 +70,21 @@ class _Listing:
             for other in need - {self._read[events[turn].message]}:
                 self._unmet[turn] += 1
                 self._followers[other].append(turn)
-        self._next_in_thread = _thread_order(threads, events)
+        self._next_in_thread = following
         self._ahead = [0] * len(self._all)  # how many precede it in its threads
         for message in (m for following in self._next_in_thread for m in following):
             self._ahead[message] += 1
         self._split, self._taken = [False] * len(self._all), [False] * len(self._all)
         self._calm, self._free, self._readable = Heap(), Heap(), Heap()
 
-    def messages(self) -> list[Message]:
+    def messages(self, *, calm: bool) -> list[Message]:
+        """All of them, or as many as can be taken calmly."""
         result: list[Message] = []
         for message in range(len(self._all)):
             self._consider(message)
         while True:
-            taken = self._pop(self._calm, self._free)
-            aside = self._pop(self._readable) if taken is None else None
+            taken = self._pop(self._calm) if calm else self._pop(self._calm, self._free)
+            aside = self._pop(self._readable) if taken is None and not calm else None
             if taken is not None:
                 result.append(self._take(taken))
             elif aside is not None:
@@ -136,14 +146,27 @@ class _Listing:
             self._consider(self._message[other])
 
 
-def _thread_order(threads: Threads, events: Sequence[Event]) -> list[list[int]]:
+def _all_ahead(threads: Threads, events: Sequence[Event]) -> list[set[int]]:
     """For each message, those that come right after it in a thread."""
-    of_thread = defaultdict[int, list[int]](list)
+    last: dict[int, int] = {}
+    following: list[set[int]] = [set() for _ in threads.messages]
     for event in events:
-        of_thread[threads.thread[event.step]].append(event.message)
-    following: list[list[int]] = [[] for _ in threads.messages]
-    for messages in of_thread.values():
-        for one, other in pairwise(messages):
-            if one != other:
-                following[one].append(other)
+        thread = threads.thread[event.step]
+        if last.get(thread, event.message) != event.message:
+            following[last[thread]].add(event.message)
+        last[thread] = event.message
+    return following
+
+
+def _ahead_but_reads_may_wait(threads: Threads, events: Sequence[Event]) -> list[set[int]]:
+    """The same without those that a thread writes after it has read others."""
+    last: dict[tuple[int, bool], int] = {}
+    following: list[set[int]] = [set() for _ in threads.messages]
+    for event in events:
+        thread = threads.thread[event.step]
+        for writes in {True, event.writes}:
+            before = last.get((thread, writes), event.message)
+            if before != event.message:
+                following[before].add(event.message)
+        last[thread, event.writes] = event.message
     return following

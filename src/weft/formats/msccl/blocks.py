@@ -104,26 +104,31 @@ def teams_of(rank: Rank) -> list[Team]:
 
 
 def _tasks(rank: Rank, team: Team) -> list[Task]:
-    """What the block does, in list order but for sends that go ahead to join a receive."""
+    """What the block does: in list order, or fused, by depth, and sends go ahead to be fused.
+
+    Depth is the same for every list of the same moves, so that a file read and written is the same.
+    """
     ends = rank.ends
+    turn = ends.depth if rank.onward else range(len(ends.depth))
     receives = deque(rank.incoming[team.channel, team.receive] if team.receive != NOBODY else ())
     sends = deque(rank.outgoing[team.channel, team.send] if team.send != NOBODY else ())
     to_do = {ends.written[number] for number in receives} | {ends.read[number] for number in sends}
     mine = set(sends)
     tasks: list[Task] = []
     while receives and sends:
-        arrives, leaves = receives[0], sends[0]
-        onward = next((number for number in rank.onward.get(arrives, ()) if number in mine), None)
-        ready = not ends.needs[ends.read[leaves]] & to_do
-        if onward == leaves and not ends.needs[ends.written[arrives]] & to_do:
+        arrives, leaves = ends.written[receives[0]], ends.read[sends[0]]
+        can_receive, can_send = (not ends.needs[end] & to_do for end in (arrives, leaves))
+        onward = next((n for n in rank.onward.get(receives[0], ()) if n in mine), None)
+        ahead = turn[leaves] <= turn[arrives] or onward is not None
+        if can_receive and onward == sends[0]:
             tasks.append(Task(receives=receives.popleft(), sends=sends.popleft()))
-            to_do -= {ends.written[arrives], ends.read[leaves]}
-        elif ends.read[leaves] < ends.written[arrives] or (ready and onward is not None):
+            to_do -= {arrives, leaves}
+        elif can_send and (ahead or not can_receive):
             tasks.append(Task(sends=sends.popleft()))
-            to_do.remove(ends.read[leaves])
+            to_do.remove(leaves)
         else:
             tasks.append(Task(receives=receives.popleft()))
-            to_do.remove(ends.written[arrives])
+            to_do.remove(arrives)
     tasks += [Task(receives=number) for number in receives]
     return tasks + [Task(sends=number) for number in sends]
 

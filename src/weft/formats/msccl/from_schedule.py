@@ -12,7 +12,7 @@ from weft.errors import BadInput
 from weft.formats.msccl.blocks import Rank, blocks_of, ranks_of
 from weft.formats.msccl.check import MOST_CHANNELS, broken_limits, require_progress
 from weft.formats.msccl.layout import Layout
-from weft.formats.msccl.moves import Move, apart, ends_of, moves_of
+from weft.formats.msccl.moves import Ends, Move, apart, ends_of, moves_of
 from weft.formats.msccl.program import RUNTIMES, Block, Chunk, Gpu, Program
 from weft.kinds import Ints, Kind
 from weft.schedule.parts import in_parts
@@ -50,27 +50,29 @@ def _program(schedule: Schedule, layout: Layout, moves: Sequence[Move]) -> Progr
     """Fused if that cannot make blocks wait for each other; in list order alone they never do."""
     moves = apart(moves, ends_of(moves, schedule, layout), layout.scratch)
     ends = ends_of(moves, schedule, layout)
-    for fused in (True, False):
-        gpus = _gpus(ranks_of(moves, ends, schedule.collective.ranks, fused=fused), layout)
-        program = Program(
-            name=schedule.name,
-            collective=schedule.collective.kind,
-            protocol="Simple",
-            chunks=max(*layout.inputs, *layout.outputs),
-            channels=1 + max((move.channel for move in moves), default=0),
-            in_place=schedule.in_place,
-            out_of_place=schedule.out_of_place,
-            least_bytes=0,
-            most_bytes=0,
-            gpus=gpus,
-        )
-        try:
-            require_progress(program)
-        except BadInput:
-            assert fused, "list order is free of circles"
-        else:
-            break
+    try:
+        program = _with(schedule, layout, moves, ends, fused=True)
+        require_progress(program)
+    except BadInput:
+        program = _with(schedule, layout, moves, ends, fused=False)
     return program
+
+
+def _with(
+    schedule: Schedule, layout: Layout, moves: Sequence[Move], ends: Ends, *, fused: bool
+) -> Program:
+    return Program(
+        name=schedule.name,
+        collective=schedule.collective.kind,
+        protocol="Simple",
+        chunks=max(*layout.inputs, *layout.outputs),
+        channels=1 + max((move.channel for move in moves), default=0),
+        in_place=schedule.in_place,
+        out_of_place=schedule.out_of_place,
+        least_bytes=0,
+        most_bytes=0,
+        gpus=_gpus(ranks_of(moves, ends, schedule.collective.ranks, fused=fused), layout),
+    )
 
 
 def _moves(schedule: Schedule, layout: Layout, parts: int, width: int) -> list[Move]:

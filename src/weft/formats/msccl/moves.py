@@ -91,6 +91,7 @@ class Ends(NamedTuple):
     written: list[int]
     needs: list[set[int]]
     readers: list[set[int]]  # of each move, the turns that read what it wrote
+    depth: list[int]  # of each turn, how many come before it one after another
 
 
 def ends_of(moves: Sequence[Move], schedule: Schedule, layout: Layout) -> Ends:
@@ -105,12 +106,18 @@ def ends_of(moves: Sequence[Move], schedule: Schedule, layout: Layout) -> Ends:
     events = events_of(threads, turns)
     read = {event.message: turn for turn, event in enumerate(events) if event.reads}
     written = {event.message: turn for turn, event in enumerate(events) if event.writes}
+    needs = needs_of(threads, turns, events)
+    depth: list[int] = []
+    for turn, event in enumerate(events):
+        before = needs[turn] | {read[event.message]} - {turn}
+        depth.append(1 + max((depth[other] for other in before), default=0))
     order = range(len(moves))
     return Ends(
         [read[n] for n in order],
         [written[n] for n in order],
-        needs_of(threads, turns, events),
+        needs,
         _readers(threads, events),
+        depth,
     )
 
 
