@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -11,7 +12,7 @@ from weft.formats.msccl.program import ACTIONS, NOBODY, Block, Chunk, Gpu, Progr
 from weft.kinds import Kind
 from weft.units import counted
 
-MOST_ELEMENTS = 1 << 20  # of a file
+MOST_ELEMENTS = 1 << 19  # of a file: as many as 128 GPUs can have
 MOST_CHUNKS = 1 << 20  # of a buffer
 
 _INSIDE = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}  # what each element stands in
@@ -147,7 +148,8 @@ def _parse(content: bytes) -> Element:
     def begin(name: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        element = Element(name[:40], attributes, [], parser.CurrentLineNumber)
+        shared = {key: intern(value) for key, value in attributes.items()}
+        element = Element(name[:40], shared, [], parser.CurrentLineNumber)
         if count > MOST_ELEMENTS:
             raise element.refuse(f"is one of more than {MOST_ELEMENTS} elements: give fewer")
         if count == 1 and name != "algo":
