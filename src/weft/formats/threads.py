@@ -69,6 +69,8 @@ class Event(NamedTuple):
     step: int
     reads: bool
     writes: bool
+    read: list[Hashable]  # the memory that is read, addends too
+    written: list[Hashable]
 
 
 def in_order(threads: Threads) -> list[int]:
@@ -114,28 +116,28 @@ def events_of(threads: Threads, order: Sequence[int]) -> list[Event]:
     for step in order:
         for number in landing[step]:
             at_once = threads.messages[number].sent == step
-            events.append(Event(number, step, reads=at_once, writes=True))
-        events += [Event(number, step, reads=True, writes=False) for number in sending[step]]
+            events.append(_event(threads, number, step, reads=at_once, writes=True))
+        events += [_event(threads, n, step, reads=True, writes=False) for n in sending[step]]
     return events
 
 
-def touched(threads: Threads, event: Event) -> tuple[list[Hashable], list[Hashable]]:
-    """The memory that an event reads, and that it writes; a copy onto itself does neither."""
-    message = threads.messages[event.message]
+def _event(threads: Threads, number: int, step: int, *, reads: bool, writes: bool) -> Event:
+    """A copy onto itself neither reads nor writes."""
+    message = threads.messages[number]
     read: list[Hashable] = []
     written: list[Hashable] = []
-    for row in message.rows:
-        sources = threads.places(message.src, row.source) if event.reads else ()
-        targets = threads.places(message.dst, row.target) if event.writes else ()
-        if row.addend is None:
+    for source, target, addend in message.rows:
+        sources = threads.places(message.src, source) if reads else ()
+        targets = threads.places(message.dst, target) if writes else ()
+        if reads and writes and addend is None:
             read += [place for place in sources if place not in targets]
             written += [place for place in targets if place not in sources]
-        else:
-            read += (
-                [*sources, *threads.places(message.dst, row.addend)] if event.writes else sources
-            )
-            written += targets
-    return read, written
+            continue
+        read += sources
+        written += targets
+        if writes and addend is not None:
+            read += threads.places(message.dst, addend)
+    return Event(number, step, reads, writes, read, written)
 
 
 def needs_of(threads: Threads, order: Sequence[int], events: Sequence[Event]) -> list[set[int]]:
@@ -145,7 +147,7 @@ def needs_of(threads: Threads, order: Sequence[int], events: Sequence[Event]) ->
     readers = defaultdict[Hashable, list[int]](list)
     needs: list[set[int]] = []
     for number, event in enumerate(events):
-        read, written = touched(threads, event)
+        read, written = event.read, event.written
         first = {writer[place] for place in (*read, *written) if place in writer}
         first.update(*(readers[place] for place in written))
         needs.append(first)
@@ -153,7 +155,7 @@ def needs_of(threads: Threads, order: Sequence[int], events: Sequence[Event]) ->
             if not search.orders(events[other].step, event.step):
                 raise BadInput(
                     f"{threads.where(events[other].step)} and {threads.where(event.step)} touch "
-                    f"{_shared(threads, events[other], event)}, and nothing orders them: "
+                    f"{_shared(events[other], event)}, and nothing orders them: "
                     "make one wait for the other"
                 )
         for place in read:
@@ -163,10 +165,11 @@ def needs_of(threads: Threads, order: Sequence[int], events: Sequence[Event]) ->
     return needs
 
 
-def _shared(threads: Threads, one: Event, other: Event) -> str:
+def _shared(one: Event, other: Event) -> str:
     """Memory of which at least one of the two writes what the other touches, in words."""
-    (a_reads, a_writes), (b_reads, b_writes) = touched(threads, one), touched(threads, other)
-    common = (set(a_reads + a_writes) & set(b_writes)) | (set(a_writes) & set(b_reads))
+    common = (set(one.read + one.written) & set(other.written)) | (
+        set(one.written) & set(other.read)
+    )
     return min(map(str, common))
 
 

@@ -27,7 +27,10 @@ class Wanted:
 
 def from_msccl(content: bytes) -> Schedule:
     """Return what a file does, not yet verified; it has no races and does not wait in a circle."""
-    program = read_program(content)
+    return _proved(read_program(content))
+
+
+def _proved(program: Program) -> Schedule:
     require_progress(program)
     return schedule_of(program)
 
@@ -47,8 +50,9 @@ def to_msccl(schedule: Schedule, runtime: str, wanted: Wanted = Wanted()) -> byt
         most_bytes=wanted.most_bytes,
     )
     content = write_program(program, runtime)
-    verify(from_msccl(content))
-    problems = complaints(read_program(content), content, runtime)
+    written = read_program(content)
+    verify(_proved(written))
+    problems = complaints(written, content, runtime)
     assert not problems, problems
     return content
 

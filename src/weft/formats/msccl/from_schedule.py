@@ -16,7 +16,7 @@ from weft.formats.msccl.moves import Ends, Move, apart, ends_of, moves_of
 from weft.formats.msccl.program import RUNTIMES, Block, Chunk, Gpu, Program
 from weft.kinds import Ints, Kind
 from weft.schedule.parts import in_parts
-from weft.schedule.schedule import Schedule
+from weft.schedule.schedule import NONE, Schedule
 from weft.units import counted
 
 
@@ -33,23 +33,35 @@ def program_of(schedule: Schedule, runtime: str, parts: int = 1) -> Program:
         schedule = replace(schedule, in_place=False)
     cut = in_parts(schedule, parts)
     layout = Layout(cut)
-    width, problem = 1, ""
-    while width * parts <= MOST_CHANNELS:
+    problem = ""
+    for width in _widths(cut, parts, RUNTIMES[runtime].steps):
         program = _program(cut, layout, _moves(cut, layout, parts, width))
         problem = next(broken_limits(program, runtime), "")
         if not problem:
             return program
-        width *= 2
     raise BadInput(
         f"{schedule.name} in {counted(parts, 'part')} does not fit {runtime}: {problem}: "
         "give fewer parts, or export for another runtime"
     )
 
 
+def _widths(schedule: Schedule, parts: int, steps: int) -> list[int]:
+    """How many channels a part may have, from what its busiest connection takes at least."""
+    t = schedule.transfers[schedule.transfers["src"] != schedule.transfers["dst"]]
+    pairs = t["src"].astype(np.int64) * schedule.collective.ranks + t["dst"]
+    alone = np.diff(t["message"], prepend=NONE) != 0  # the first of its message
+    alone |= t["message"] == NONE
+    busiest = int(np.unique(pairs[alone], return_counts=True)[1].max(initial=1)) // parts
+    widths = [1 << bit for bit in range(6) if parts << bit <= MOST_CHANNELS]
+    return [width for width in widths if width * steps >= busiest] or widths[-1:]
+
+
 def _program(schedule: Schedule, layout: Layout, moves: Sequence[Move]) -> Program:
     """Fused if that cannot make blocks wait for each other; in list order alone they never do."""
-    moves = apart(moves, ends_of(moves, schedule, layout), layout.scratch)
     ends = ends_of(moves, schedule, layout)
+    parted = apart(moves, ends, layout.scratch)
+    if parted != moves:
+        moves, ends = parted, ends_of(parted, schedule, layout)
     try:
         program = _with(schedule, layout, moves, ends, fused=True)
         require_progress(program)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weft.formats.msccl.buffers import Memory
 from weft.formats.msccl.layout import Layout
 from weft.formats.msccl.program import MOST_COUNT, Chunk
-from weft.formats.threads import Event, Message, Row, Threads, events_of, needs_of, touched
+from weft.formats.threads import Event, Message, Row, Threads, events_of, needs_of
 from weft.kinds import Ints
 from weft.schedule.schedule import NONE, Schedule
 
@@ -116,20 +116,19 @@ def ends_of(moves: Sequence[Move], schedule: Schedule, layout: Layout) -> Ends:
         [read[n] for n in order],
         [written[n] for n in order],
         needs,
-        _readers(threads, events),
+        _readers(events, len(moves)),
         depth,
     )
 
 
-def _readers(threads: Threads, events: Sequence[Event]) -> list[set[int]]:
-    readers: list[set[int]] = [set() for _ in threads.messages]
+def _readers(events: Sequence[Event], count: int) -> list[set[int]]:
+    readers: list[set[int]] = [set() for _ in range(count)]
     writer: dict[Hashable, int] = {}
     for turn, event in enumerate(events):
-        read, written = touched(threads, event)
-        for place in read:
+        for place in event.read:
             if place in writer:
                 readers[writer[place]].add(turn)
-        writer.update(dict.fromkeys(written, event.message))
+        writer.update(dict.fromkeys(event.written, event.message))
     return readers
 
 
