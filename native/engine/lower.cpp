@@ -94,7 +94,7 @@ class Lowering {
     needs_.clear();
     for (const Part& part : parts) find_needs(transfer(part), kind);
     std::ranges::sort(needs_);
-    needs_.erase(std::ranges::unique(needs_).begin(), needs_.end());
+    needs_.erase(std::unique(needs_.begin(), needs_.end()), needs_.end());
     program_.needs.add_row(needs_);
     const bool sends = kind == Kind::kSend;
     program_.operations.push_back({kind, number, way(m, kind), sends ? m.received_as : m.sent_as});
@@ -205,7 +205,9 @@ Plan lower(const Listing& listing, std::int32_t only_rank) {
   std::ranges::stable_sort(aliases, {}, &Alias::rank);
   for (std::int32_t rank = 0; rank < listing.ranks; ++rank) {
     if (only_rank != kNone && rank != only_rank) continue;
-    Lowering lowering(listing, plan, rank, std::ranges::equal_range(aliases, rank, {}, &Alias::rank));
+    const auto first = std::ranges::lower_bound(aliases, rank, {}, &Alias::rank);
+    const auto end = std::ranges::upper_bound(aliases, rank, {}, &Alias::rank);
+    Lowering lowering(listing, plan, rank, std::span(first, end));
     for (const std::int32_t number : messages[rank]) lowering.add(number);
     plan.programs.push_back(lowering.finish());
   }
