@@ -22,8 +22,8 @@ Picoseconds require_told(Picoseconds time) {
 Picoseconds time_of(std::int64_t bytes, std::int64_t rate) {
   if (rate == 0 || bytes == 0) return 0;
   constexpr std::int64_t kFast = std::numeric_limits<std::int64_t>::max() / kPerSecond;
-  if (bytes < kFast) return (bytes * kPerSecond + rate - 1) / rate;
-  const Wide time = (static_cast<Wide>(bytes) * kPerSecond + rate - 1) / rate;
+  if (bytes < kFast) return (bytes * kPerSecond - 1) / rate + 1;
+  const Wide time = (static_cast<Wide>(bytes) * kPerSecond - 1) / rate + 1;
   return require_told(time < kNever ? static_cast<Picoseconds>(time) : kNever - 1);
 }
 
