@@ -19,7 +19,14 @@ class WeftError(Exception):
 
 
 class BadInput(WeftError):
-    """Input that cannot be used; one line with the value, the place and the next thing to try."""
+    """Input that cannot be used; one line with the value, the place and the next thing to try.
+
+    Values come from hostile files: what would break the line, or tell a terminal something, is
+    written as Python writes it.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
 class WrongSchedule(WeftError):

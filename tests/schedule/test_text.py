@@ -94,6 +94,7 @@ def test_text_and_back_is_the_same_schedule(seed, good):
         ("x: allreduce ranks=2 cut=1,,2", "'' is not a whole number"),
         ("x: allreduce ranks=2 cut=999999999", "999999999 pieces"),
         ("x: allreduce ranks=2 modes=up", "modes=up: write modes=in"),
+        ("x: allreduce ranks=2 modes=\x1b[31m", r"modes=\\x1b\[31m: write modes=in"),
         ("x: allreduce ranks=2 scratch=999999999", "slots"),
         ("x: allreduce ranks=2\n\n0.in0 > 1.out0", "line 3: .* is not a transfer"),
         ("x: allreduce ranks=2\n0.in0 -> 1.out0 + 0.in0", "line 2: .* is not a transfer"),
