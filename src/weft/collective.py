@@ -143,9 +143,8 @@ class Collective:
         where they hold the same piece on the same rank.
         """
         initial, final = self.initial, self.final
-        if self.kind is Kind.ALLTOALL:
-            self._require_equal_exchange()
-        else:
+        self.require_in_place()
+        if self.kind is not Kind.ALLTOALL:
             mine, theirs = (
                 t["rank"].astype(np.int64) * len(self.pieces) + t["piece"] for t in (initial, final)
             )
@@ -227,7 +226,10 @@ class Collective:
         contents["count"] = count
         return contents
 
-    def _require_equal_exchange(self) -> None:
+    def require_in_place(self) -> None:
+        """Refuse an alltoall whose ranks cut what they exchange differently."""
+        if self.kind is not Kind.ALLTOALL or len(self.weights) == 1:
+            return
         cuts = [
             self.pieces[table["piece"]][["low", "high", "total"]]
             for table in (self.initial, self.final)

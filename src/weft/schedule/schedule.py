@@ -48,6 +48,8 @@ class Schedule:
             raise BadInput(
                 f"{self.name} works neither in place nor out of place: claim at least one"
             )
+        if self.in_place:
+            self.collective.require_in_place()
         require_range("the number of transfers", len(self.transfers), 0, MOST_TRANSFERS)
         require_range("scratch", self.scratch, 0)
         slots = self.slots * self.collective.ranks
