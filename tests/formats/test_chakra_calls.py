@@ -112,6 +112,13 @@ def test_calls_that_cannot_be_read_are_refused(node, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_list_of_groups_without_end_is_read_once():
+    """A search from each of its beginnings would take days."""
+    about = {"id": 1, "type": 1, "inputs": {"values": "pg_name" + "[{" * 1_000_000}}
+    with pytest.raises(BadInput, match="process groups that are not JSON"):
+        calls_from_chakra(trace(about))
+
+
 def graph(**node: Any) -> bytes:
     return json.dumps({"workload_graph": [node]}).encode()
 
@@ -141,6 +148,7 @@ def test_json_is_read_in_its_spellings(node):
         (graph(NodeType=7, comm_type=0, comm_size=1, pg_name=[]), r"has the group \[\]: give its"),
         (graph(NodeType=7, comm_type=0, comm_size=1, involved_dim=1), "has involved_dim 1: give"),
         (b'{"workload_graph":' + b"[" * 100_000, "not a JSON trace"),
+        (b'{"\xff": 1}', "not a JSON trace"),
     ],
 )
 def test_json_that_is_no_trace_is_refused(content, message):

@@ -102,6 +102,7 @@ def change(path: str, value: object) -> dict[str, Any]:
         ("version", "one", r"Expected `int`, got `str` - at `\$\.version`"),
         ("version", ..., "missing required field `version`"),
         ("colour", "red", "unknown field `colour`"),
+        ("col\nour\x1b[31m", "red", r"unknown field `col\\nour\\x1b\[31m`"),
         ("name", "\x1b[31m", "is named"),
         ("name", 7, r"at `\$\.name`"),
         ("collective.kind", "bcast", "'bcast' is not a collective"),
@@ -132,6 +133,26 @@ def test_a_bad_field_is_refused_with_its_place(path, value, message):
     with pytest.raises(BadInput, match=message) as caught:
         parse(change(path, value))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("old", [b"weft", b"name"])
+def test_text_that_is_not_utf8_is_refused(old):
+    for read, data in (
+        (schedule_from_json, minimal()),
+        (topology_from_json, MINIMAL_TOPOLOGY),
+    ):
+        with pytest.raises(BadInput, match="not a valid weft-"):
+            read(json.dumps(data).encode().replace(old, b"\xff", 1))
+
+
+def test_an_alltoall_that_cannot_work_in_place_does_not_claim_it():
+    """Else its file would be read, and refused later without its name."""
+    cut = {"kind": "alltoall", "ranks": 2, "weights": [[1], [1, 2], [1], [1]]}
+    nothing: dict[str, list[int]] = {name: [] for name in ("src", "dst", "src_slot", "dst_slot")}
+    data = minimal() | {"collective": cut, "transfers": nothing}
+    with pytest.raises(BadInput, match="cannot work in place"):
+        parse(data)
+    assert not parse(data | {"in_place": False}).in_place
 
 
 def test_claims_must_be_claims():

@@ -198,7 +198,7 @@ def _decode(content: bytes, kind: type[_Noun]) -> _Noun:
                 f"version {head.version}: this weft reads version {VERSION} of the format"
             )
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise BadInput(f"not a valid {wanted} file: {problem}") from None
 
 

@@ -37,7 +37,7 @@ KINDS = {  # by comm_type
 Ranks = tuple[int, ...]
 
 _JSON = re.compile(rb'\s*\{\s*["}]')  # a message of 123 bytes begins with a brace too
-_GROUPS = re.compile(r"\[\s*\{.*\}\s*\]", re.DOTALL)
+_GROUPS = re.compile(r"\[\s*\{")  # how the list begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,11 @@ def _kind(node: Node) -> Kind:
 def _groups(node: Node) -> dict[str, Ranks | None]:
     """The process groups that PyTorch lists as text; one without ranks has all, however many."""
     found = _GROUPS.search(node.inputs)
+    last = node.inputs.rfind("}")
+    end = node.inputs.find("]", last) + 1
+    text = node.inputs[found.start() : end] if found else ""
     try:
-        listed = msgspec.json.decode(found[0] if found else "", type=list[_Group])
+        listed = msgspec.json.decode(text, type=list[_Group])
     except (msgspec.DecodeError, RecursionError) as problem:
         raise BadInput(f"{node} lists process groups that are not JSON: {problem}") from None
     return {str(group.pg_name): group.ranks or None for group in listed}
@@ -114,7 +117,7 @@ def _json_nodes(content: bytes) -> tuple[Node, ...]:
     try:
         whole = msgspec.json.decode(content, type=dict[str, Any])
         listed = msgspec.convert(_plain(whole).get("workloadgraph"), list[dict[str, Any]])
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise BadInput(
             f"not a JSON trace, whose workload_graph is a list of objects: {problem}"
         ) from None
