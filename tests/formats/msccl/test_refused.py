@@ -9,7 +9,7 @@ import pytest
 import weft
 from formats.msccl.files import block, gpu, msccl, pair
 from weft.errors import BadInput
-from weft.formats.msccl import read
+from weft.formats.msccl import read, to_schedule
 from weft.formats.msccl.file import fitness, from_msccl, to_msccl
 
 BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(0, 0))]
@@ -119,6 +119,31 @@ BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(
 )
 def test_what_is_refused_and_where(content, problem):
     with pytest.raises(BadInput, match=re.escape(problem)):
+        from_msccl(content)
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "gb2312"])
+def test_a_file_is_utf8_whatever_it_says(encoding):
+    """Some names of encodings would make the parser raise errors of its own."""
+    head = f'<?xml version="1.0" encoding="{encoding}"?>\n'.encode()
+    assert from_msccl(head + pair()) == from_msccl(pair())
+    with pytest.raises(BadInput, match="line 2: not well-formed XML"):
+        from_msccl(head + b"<algo \xff")
+
+
+def test_steps_that_do_nothing_a_million_times_are_refused():
+    """A file of a kilobyte could take gigabytes, though no step goes beyond a buffer."""
+    idle = block(-1, -1, *[f"nop i0 i0 {1 << 20}"] * 3)
+    with pytest.raises(BadInput, match="chunks that all steps take is 3145728: give 0 to 2097152"):
+        from_msccl(msccl("allreduce", 1, [gpu("1,1,0", idle)]))
+
+
+def test_more_roots_than_there_is_time_to_try_are_refused(monkeypatch):
+    send, receive = block(1, -1, "s i0 i0 1"), block(-1, 0, "r o0 o0 1")
+    content = msccl("broadcast", 1, [gpu("1,1,0", send), gpu("1,1,0", receive)])
+    assert from_msccl(content).collective.root == 0
+    monkeypatch.setattr(to_schedule, "MOST_TRIED", 7)
+    with pytest.raises(BadInput, match="times the roots that may be meant, is 8: give 0 to 7"):
         from_msccl(content)
 
 

@@ -102,6 +102,11 @@ class Program:
     most_bytes: int
     gpus: tuple[Gpu, ...]
 
+    @property
+    def moved(self) -> int:
+        """The chunks of all steps."""
+        return sum(step.count for gpu in self.gpus for block in gpu.blocks for step in block.steps)
+
     def where(self, gpu: int, block: int, step: int | None = None) -> str:
         """A place in words."""
         found = self.gpus[gpu].blocks[block]

@@ -7,6 +7,7 @@ from sys import intern
 from typing import NamedTuple
 from xml.parsers import expat
 
+from weft.checks import require_range
 from weft.errors import BadInput
 from weft.formats.msccl.program import ACTIONS, NOBODY, Block, Chunk, Gpu, Program, Step
 from weft.kinds import Kind
@@ -14,6 +15,7 @@ from weft.units import counted
 
 MOST_ELEMENTS = 1 << 19  # of a file: as many as 128 GPUs can have
 MOST_CHUNKS = 1 << 20  # of a buffer
+MOST_MOVED = 1 << 21  # chunks of all steps; each may take half a kilobyte while it is read
 
 _INSIDE = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}  # what each element stands in
 _OTHER_NAMES = {"reduce_scatter": Kind.REDUCESCATTER, "reducescatter": Kind.REDUCESCATTER}
@@ -51,7 +53,7 @@ def read_program(content: bytes) -> Program:
     ranks = algo.number("ngpus", 1, 1 << 16)
     gpus = _by_id(algo, ranks)
     in_place = bool(algo.number("inplace", 0, 1))
-    return Program(
+    program = Program(
         name=algo.text("name"),
         collective=_kind(algo),
         protocol=algo.attributes.get("proto", "Simple"),
@@ -63,6 +65,8 @@ def read_program(content: bytes) -> Program:
         most_bytes=algo.number("maxBytes", 0, 1 << 62, default=0),
         gpus=tuple(_gpu(gpu, ranks) for gpu in gpus),
     )
+    require_range("the number of chunks that all steps take", program.moved, 0, MOST_MOVED)
+    return program
 
 
 def _kind(algo: Element) -> Kind:
@@ -143,7 +147,7 @@ def _parse(content: bytes) -> Element:
     root = Element("", {}, [], 0)
     open_elements = [root]
     count = 0
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate("utf-8")  # whatever the file says: some names make Python raise
 
     def begin(name: str, attributes: dict[str, str]) -> None:
         nonlocal count

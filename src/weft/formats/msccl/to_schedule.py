@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.checks import require_range
 from weft.errors import BadInput, WrongSchedule
 from weft.formats.listing import listed, table_of
 from weft.formats.msccl.buffers import Buffers
@@ -11,6 +12,8 @@ from weft.formats.threads import Message, Row, Threads
 from weft.schedule.schedule import Schedule
 from weft.schedule.verify import verify
 
+MOST_TRIED = 1 << 25  # chunks, of all buffers and steps, once for each root that may be meant
+
 
 def schedule_of(program: Program) -> Schedule:
     """Return what the program does, not yet verified.
@@ -19,9 +22,12 @@ def schedule_of(program: Program) -> Schedule:
     """
     if not program.collective.rooted:
         return _schedule(program, None)
+    ranks = len(program.gpus)
+    tried = ranks * (ranks * program.chunks + program.moved)
+    require_range("the number of chunks, times the roots that may be meant,", tried, 0, MOST_TRIED)
     wrong: list[Schedule] = []
     problems: list[BadInput] = []
-    for root in range(len(program.gpus)):
+    for root in range(ranks):
         try:
             wrong.append(_schedule(program, root))
             verify(wrong[-1])
