@@ -5,7 +5,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists
 PACKAGE := pyproject.toml constraints.txt $(NATIVE)
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test test-fast lint types format stub bench docs wheel sanitize clean
+.PHONY: help demo test test-fast lint types format stub bench docs wheel sanitize fuzz clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,14 @@ docs: .venv/made-docs  ## write the generated pages and build the site
 	$(BIN)/python scripts/reference_pages.py
 	$(BIN)/python scripts/algorithm_pages.py
 	$(BIN)/zensical build --clean --strict
+
+fuzz: .venv/made-test  ## look for input that breaks the core or the readers, for FUZZ_SECONDS=60
+	@mkdir -p build
+	@command -v clang++ > /dev/null || { apt-get update && apt-get install --yes clang; } > build/apt.log 2>&1 \
+	  || { echo "make fuzz needs clang++: install the package clang as root; see build/apt.log"; exit 1; }
+	PYTHONPATH=tests $(BIN)/python -m fuzz.driver $(FUZZ_SECONDS)
+
+FUZZ_SECONDS ?= 60
 
 wheel: .venv/made-test  ## build the wheel and test it where there is no source
 	rm -rf dist
