@@ -94,6 +94,14 @@ def test_a_bad_file_is_refused_by_name(tmp_path, monkeypatch, content, message):
     assert "\n" not in str(caught.value)
 
 
+def test_many_bombs_are_no_better_than_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_BYTES", 300_000)
+    for rank in range(2):
+        (tmp_path / f"x.{rank}.et.gz").write_bytes(bomb())
+    with pytest.raises(BadInput, match="files of all ranks hold more than 300000 bytes"):
+        read_schedule(tmp_path / "x.0.et.gz")
+
+
 def test_a_bomb_is_not_unpacked_to_be_measured(monkeypatch):
     """Only as much as may be read is ever in memory."""
     monkeypatch.setattr(files, "MOST_BYTES", 1000)

@@ -93,6 +93,7 @@ def test_text_and_back_is_the_same_schedule(seed, good):
         ("x: allreduce ranks=2 cut=0", "0 pieces"),
         ("x: allreduce ranks=2 cut=1,,2", "'' is not a whole number"),
         ("x: allreduce ranks=2 cut=999999999", "999999999 pieces"),
+        ("x: gather ranks=9 cut=" + 9 * "1048576;" + "1", "pieces of all blocks is 9437185: give"),
         ("x: allreduce ranks=2 modes=up", "modes=up: write modes=in"),
         ("x: allreduce ranks=2 modes=\x1b[31m", r"modes=\\x1b\[31m: write modes=in"),
         ("x: allreduce ranks=2 scratch=999999999", "slots"),

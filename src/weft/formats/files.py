@@ -27,7 +27,7 @@ from weft.schedule.text import parse_text
 from weft.schedule.verify import verify
 from weft.topology.topology import Topology
 
-MOST_BYTES = 1 << 28  # of a file, after decompression
+MOST_BYTES = 1 << 28  # of a file, or of those of all ranks, after decompression
 GZIP = b"\x1f\x8b"
 
 Noun = TypeVar("Noun", Schedule, Topology, tuple[Call, ...])
@@ -78,7 +78,7 @@ def load_topology(path: str | Path) -> Topology:
 def read_schedule(path: str | Path) -> Schedule:
     """Return the schedule in a file of any format, as it stands there, not yet verified."""
     if Path(path).name.removesuffix(".gz").endswith(".et"):
-        return _named(path, lambda: schedule_from_chakra([_content(p) for p in rank_paths(path)]))
+        return _named(path, lambda: schedule_from_chakra(_contents(rank_paths(path))))
     return _read(path, _schedule)
 
 
@@ -116,6 +116,17 @@ def _named(path: str | Path, read: Callable[[], Noun]) -> Noun:
         return read()
     except BadInput as problem:
         raise BadInput(f"{path}: {problem}") from None
+
+
+def _contents(paths: list[Path]) -> list[bytes]:
+    contents: list[bytes] = []
+    size = 0
+    for path in paths:
+        contents.append(_content(path))
+        size += len(contents[-1])
+        if size > MOST_BYTES:
+            raise BadInput(f"the files of all ranks hold more than {MOST_BYTES} bytes")
+    return contents
 
 
 def _content(path: Path) -> bytes:

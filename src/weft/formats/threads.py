@@ -187,16 +187,16 @@ class _Search:
             return first <= last
         seen, todo = {last}, [last]
         while todo:
+            self._searched += 1
+            if self._searched > MOST_SEARCHED:
+                raise BadInput(
+                    f"it takes more than {MOST_SEARCHED} steps to see what orders the steps that "
+                    "touch the same memory: wait for them directly"
+                )
             for other in threads.before(todo.pop()):
                 if other == first:
                     return True
                 if turn[other] > turn[first] and other not in seen:
                     seen.add(other)
                     todo.append(other)
-        self._searched += len(seen)
-        if self._searched > MOST_SEARCHED:
-            raise BadInput(
-                f"it takes more than {MOST_SEARCHED} steps to see what orders the steps that touch "
-                "the same memory: wait for them directly"
-            )
         return False

@@ -23,7 +23,7 @@ from itertools import groupby
 import numpy as np
 
 from weft.checks import require_range
-from weft.collective import WHOLE, Collective, Table, equal_weights
+from weft.collective import MOST_CONTENTS, WHOLE, Collective, Table, equal_weights
 from weft.errors import BadInput
 from weft.schedule.schedule import COLUMNS, MOST_TRANSFERS, NONE, TRANSFER, Schedule, scratch_used
 
@@ -139,10 +139,18 @@ def _parse_header(line: str) -> _Header:
             f"modes={options['modes'][:40]}: write modes=in or modes=out, or leave it out for both"
         )
     root = _whole(options["root"]) if "root" in options else None
-    weights = tuple(_parse_cut(part) for part in options.get("cut", "1").split(";"))
+    weights = _parse_cuts(options.get("cut", "1").split(";"))
     collective = Collective.named(kind, _whole(options["ranks"]), root, weights)
     scratch = _whole(options["scratch"]) if "scratch" in options else None
     return _Header(name.strip(), collective, scratch, *_MODES[options.get("modes", "in,out")])
+
+
+def _parse_cuts(texts: list[str]) -> tuple[tuple[int, ...], ...]:
+    """Several numbers of pieces are added up before any of them is made."""
+    if len(texts) > 1:
+        pieces = sum(_whole(text) for text in texts if "," not in text)
+        require_range("the number of pieces of all blocks", pieces, 0, MOST_CONTENTS)
+    return tuple(_parse_cut(text) for text in texts)
 
 
 def _parse_cut(text: str) -> tuple[int, ...]:

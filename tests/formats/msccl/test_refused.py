@@ -153,6 +153,18 @@ def test_too_many_elements_are_refused_while_they_are_read(monkeypatch):
         from_msccl(pair())
 
 
+def test_more_attributes_than_memory_is_meant_for_are_refused(monkeypatch):
+    monkeypatch.setattr(read, "MOST_VALUES", 10)
+    with pytest.raises(BadInput, match=r"the number of values is \d+: give 0 to 10"):
+        from_msccl(pair())
+
+
+def test_a_comment_full_of_tags_is_read_once():
+    """A search from each of them would take hours."""
+    comment = b"<!-- " + b"<a " * 300_000 + b"-->\n"
+    assert fitness(comment + pair()) == fitness(pair())
+
+
 def test_what_each_runtime_does_not_take():
     content = to_msccl(weft.classic.ring_allreduce(weft.allreduce(2)), "rccl")
     assert fitness(content) == {

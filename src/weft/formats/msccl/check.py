@@ -76,7 +76,7 @@ def _of_text(text: str, limits: Runtime) -> Iterator[str]:
     for pattern, what in (
         (r"<\?xml", "an XML declaration"),
         (r"\t", "a tab"),
-        (r"<\w+[^>]*=\s*'", "a value in single quotes"),
+        (r"<\w+[^<>]*=\s*'", "a value in single quotes"),
         (r"<\w+(?:\s+\w+=\"[^\"]*\")*(?:\s{2,}|\n)\w+=", "more than a space between attributes"),
         (rf"=\"[^\"]{{{MOST_LETTERS + 1},}}\"", f"a value of more than {MOST_LETTERS} letters"),
     ):

@@ -10,6 +10,7 @@ from xml.parsers import expat
 from weft.checks import require_range
 from weft.errors import BadInput
 from weft.formats.msccl.program import ACTIONS, NOBODY, Block, Chunk, Gpu, Program, Step
+from weft.formats.weft_json import MOST_VALUES
 from weft.kinds import Kind
 from weft.units import counted
 
@@ -144,6 +145,7 @@ def _by_id(parent: Element, count: int) -> list[Element]:
 
 def _parse(content: bytes) -> Element:
     """The tree of elements, each where it belongs; nothing is ever expanded or fetched."""
+    require_range("the number of values", content.count(b"="), 0, MOST_VALUES)
     root = Element("", {}, [], 0)
     open_elements = [root]
     count = 0
