@@ -25,6 +25,7 @@ struct Input {
   weft::Overheads overheads;
   weft::Path path{};  // of every connection, but for its end
   std::int64_t rate = 0;
+  weft::Picoseconds deadline = weft::kNever;
 };
 
 class Reader {
@@ -42,6 +43,7 @@ class Reader {
     if (flags & 2) job.watched = {number(job.ranks), number(job.slots)};
     input.path.by_processor = flags >> 2 & 1;
     read_run(input);
+    if (flags & 16) input.deadline = kTimes[weft::at(byte() % 8)];
     const std::int32_t counts[] = {byte(), byte(), byte(), byte()};
     for (std::int32_t row = 0; row < counts[0]; ++row) input.initial.push_back(content(job));
     for (std::int32_t row = 0; row < counts[1]; ++row) input.final.push_back(content(job));
@@ -61,6 +63,7 @@ class Reader {
 
  private:
   static constexpr std::size_t kMostTransfers = 256;
+  static constexpr std::array<std::int64_t, 8> kTimes = {0, 1, 2, 15, 1000, 7, 1'000'000'000, weft::kLatest};
   static constexpr std::int64_t kMostSize = std::int64_t{1} << 50;  // of a simulated block
 
   std::int32_t byte() {
@@ -82,7 +85,6 @@ class Reader {
 
   void read_run(Input& input) {
     constexpr std::array<std::int64_t, 8> kSizes = {0, 1, 7, 16, 1000, 0, 65537, kMostSize};
-    constexpr std::array<std::int64_t, 8> kTimes = {0, 1, 2, 15, 1000, 7, 1'000'000'000, weft::kLatest};
     constexpr std::array<std::int64_t, 8> kRates = {0, 1, 1000,     999'999'937, 1'000'000'000'000,
                                                     3, 7, INT64_MAX};
     input.segments = 1 + byte() % 7;

@@ -60,11 +60,18 @@ PLANTS = (
         "broken: a story has an end",
     ),
     Plant(
+        "a replay is never given back",
+        "verify/verify.cpp",
+        "  Replay now(job);\n",
+        "  Replay& now = *new Replay(job);\n",
+        "LeakSanitizer: detected memory leaks",
+    ),
+    Plant(
         "the last room is for anyone",
         "engine/engine.cpp",
         "if (o.room != 1) return o.room > 1;",
         "if (o.room != 1 || segments_ > 0) return o.room > 0;",
-        "broken: every rank finishes",
+        "broken: every rank finishes or fails",
     ),
     Plant(
         "a fast link overflows",

@@ -125,7 +125,7 @@ def _contents(paths: list[Path]) -> list[bytes]:
         contents.append(_content(path))
         size += len(contents[-1])
         if size > MOST_BYTES:
-            raise BadInput(f"the files of all ranks hold more than {MOST_BYTES} bytes")
+            raise BadInput(f"the files of all ranks hold more than {MOST_BYTES} bytes: give fewer")
     return contents
 
 
