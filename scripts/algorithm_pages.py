@@ -30,8 +30,9 @@ gets, whichever is more. The tables and pictures are simulated, and made by the 
 the [reference page](../reference/algorithms.md), and in a file of its own.
 
 Small sizes are won by those with the fewest messages one after another: trees, recursive doubling,
-Bruck. Large ones are won by those in which every rank sends the least: rings, halving, and chains,
-through which segments flow. In between there is no rule; that is why one simulates.
+Bruck. Large ones are won by those in which every rank sends the least, steadily: rings, direct
+exchanges, and chains, through which segments flow. In between there is no rule; that is why one
+simulates.
 """
 
 

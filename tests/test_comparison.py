@@ -104,8 +104,8 @@ def test_sizes_are_from_a_byte_for_every_block_to_4_gib():
 @pytest.mark.parametrize(
     ("collective", "size", "message"),
     [
-        (weft.allgather(4), 3, "a size, of 4 blocks, is 3: give 4 to"),
-        (weft.allreduce(4), 0, "a size, of 1 block, is 0: give 1 to"),
+        (weft.allgather(4), 3, "the size, with 4 blocks on a rank, is 3: give 4 to"),
+        (weft.allreduce(4), 0, "the size is 0: give 1 to"),
         (weft.allreduce(4), 1 << 60, "give 1 to 1125899906842624"),
         (weft.barrier(4), 8, "a barrier moves no data: give no sizes"),
     ],

@@ -136,7 +136,8 @@ def _sizes(collective: Collective, sizes: Sequence[int] | None) -> tuple[int, ..
     if sizes is None:
         return tuple(size for size in SIZES if size >= least)
     for size in sizes:
-        require_range(f"a size, of {counted(least, 'block')},", size, least, MOST_SIZE)
+        blocks = f", with {counted(least, 'block')} on a rank," if least > 1 else ""
+        require_range(f"the size{blocks}", size, least, MOST_SIZE)
     return tuple(sorted(set(sizes)))
 
 
@@ -154,7 +155,7 @@ def _contend(
             return LeftOut(algorithm.name, f"no route for {transfer}")
         runs = list(_runs(algorithm.name, schedule, topology, sizes, report))
     except BadInput as problem:
-        return LeftOut(algorithm.name, str(problem))
+        return LeftOut(algorithm.name, str(problem).removeprefix(f"{algorithm.name} "))
     times, segments = zip(*runs, strict=True)
     return Contender(algorithm.name, schedule, *sent(schedule), times, segments)
 

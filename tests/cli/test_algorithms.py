@@ -106,7 +106,7 @@ def test_where_none_runs_the_answer_is_no(algorithms):
         (["barrier", "-t", "ring:4", "-s", "1K"], "a barrier moves no data: give no sizes"),
         (["allreduce", "-t", "ring:4", "-s", "4:1"], "'4:1' is an empty sweep"),
         (["allreduce", "-t", "ring:4", "-s", "x"], "'x' is not a size"),
-        (["allgather", "-t", "ring:4", "-s", "3"], "a size, of 4 blocks, is 3"),
+        (["allgather", "-t", "ring:4", "-s", "3"], "the size, with 4 blocks on a rank, is 3"),
         (["allreduce", "-t", "ring:4", "-n", "5"], "--ranks is 5, ring:4 has 4"),
         (["reduce", "-t", "ring:4", "--root", "4"], "give a root below 4"),
         (["reduce", "-t", "full:4", "-s", "1:8", "--plot", "no/x.svg"], "no/x.svg cannot be"),

@@ -10,7 +10,7 @@ import typer
 from weft.cli.comparison import show_comparison
 from weft.cli.printing import print_json, print_plain, print_table, shown, working
 from weft.cli.writing import write_schedule
-from weft.collective import Collective, broadcast
+from weft.collective import Collective
 from weft.comparison import lacking_route, sent
 from weft.errors import BadInput
 from weft.kinds import Kind
@@ -68,9 +68,11 @@ def algorithms(
     """
     machine = find_topology(topology) if topology is not None else None
     count = _rank_count(ranks, machine)
-    broadcast(count, root=root)  # So that nonsense is refused for all.
+    if collective and root and not collective.rooted:
+        raise BadInput(f"--root is {root}, but {collective} has none: leave it out")
+    asked = collective or Kind.BROADCAST
+    whole = Collective(asked, count, root if asked.rooted else None)
     if collective and machine:
-        whole = Collective(collective, count, root if collective.rooted else None)
         return show_comparison(whole, machine, size=size, plot=plot, write=write, json=json)
     if size is not None or plot:
         option = "--plot" if size is None else "--size"

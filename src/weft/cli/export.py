@@ -56,8 +56,8 @@ def export(
         "in_place": in_place or None,
         "parts": parts,
         "protocol": protocol,
-        "least_bytes": _size(min_size),
-        "most_bytes": _size(max_size),
+        "min_size": _size(min_size),
+        "max_size": _size(max_size),
         "size": _size(size),
         "topology": None if topology is None else find_topology(topology),
     }

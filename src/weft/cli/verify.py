@@ -10,7 +10,7 @@ import typer
 
 from weft.cli.printing import print_json, print_plain, shown, working
 from weft.errors import WrongSchedule
-from weft.formats.files import read_schedule, runtimes_for
+from weft.formats.files import read_with_runtimes
 from weft.schedule.explain import story
 from weft.schedule.finding import Finding, Held, Write
 from weft.schedule.replay import MOST_WRITES, modes
@@ -37,21 +37,20 @@ def verify(file: File, topology: Routes = None, at: At = None, json: Json = Fals
     """
     with working(f"verifying {shown(file)}"):
         machine = find_topology(topology) if topology is not None else None
-        schedule = read_schedule(file)
+        schedule, runtimes = read_with_runtimes(file)
         place = parse_place(schedule, at) if at is not None else None
         finding = None
         try:
             prove(schedule, machine)
         except WrongSchedule as wrong:
             finding = wrong.finding
-        runtimes = runtimes_for(file)
         stories = {m.name: story(schedule, m, place) for m in modes(schedule)} if place else {}
     if json:
         print_json(_data(schedule, finding, stories) | {"runtimes": runtimes})
     else:
         command = shlex.join(["weft", "verify", str(file)])
         print_plain(_text(schedule, finding, shown(command)))
-        for runtime, problems in runtimes.items():
+        for runtime, problems in runtimes.items() if finding is None else ():
             print_plain(f"{runtime}: {shown(problems[0])}" if problems else f"{runtime}: takes it")
             if len(problems) > 1:
                 print_plain(f"  and {len(problems) - 1} more: --json has them all")

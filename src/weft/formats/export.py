@@ -6,6 +6,7 @@ schedule does: NCCL's graphs hold orders of ranks only.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -42,13 +43,13 @@ class Options(TypedDict, total=False):
     in_place: bool  # for calls in place alone
     parts: int  # of each block, done side by side
     protocol: str
-    least_bytes: int
-    most_bytes: int
+    min_size: int  # in bytes, as are all
+    max_size: int
     size: int  # what a rank gives or gets, in bytes
     topology: Topology
 
 
-_MSCCL = {"in_place", "parts", "protocol", "least_bytes", "most_bytes"}
+_MSCCL = {"in_place", "parts", "protocol", "min_size", "max_size"}
 _USES = {
     Target.MSCCL_EXECUTOR: _MSCCL,
     Target.MSCCL: _MSCCL,
@@ -68,8 +69,10 @@ def export(
     path = Path(path)
     paths = [path]
     if target == Target.CHAKRA:
-        prefix = path.with_suffix("") if path.suffix == ".et" else path
-        paths = [prefix.with_name(f"{prefix.name}.{rank}.et") for rank in range(len(contents))]
+        prefix = re.sub(r"(\.\d+)?\.et$", "", path.name)
+        if not prefix:
+            raise BadInput(f"{path} cannot be written: give what the files' names begin with")
+        paths = [path.with_name(f"{prefix}.{rank}.et") for rank in range(len(contents))]
     for each, content in zip(paths, contents, strict=True):
         write_bytes(content, each)
     return paths
@@ -99,8 +102,8 @@ def exported(schedule: Schedule, target: str, options: Options) -> list[bytes]:
             wanted = Wanted(
                 options.get("protocol", Wanted.protocol),
                 options.get("parts", Wanted.parts),
-                options.get("least_bytes", 0),
-                options.get("most_bytes", 0),
+                options.get("min_size", 0),
+                options.get("max_size", 0),
             )
             return [to_msccl(schedule, target, wanted)]
 

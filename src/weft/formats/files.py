@@ -30,7 +30,7 @@ from weft.topology.topology import Topology
 MOST_BYTES = 1 << 28  # of a file, or of those of all ranks, after decompression
 GZIP = b"\x1f\x8b"
 
-Noun = TypeVar("Noun", Schedule, Topology, tuple[Call, ...])
+Noun = TypeVar("Noun")
 
 
 def load(path: str | Path, topology: Topology | None = None) -> Schedule:
@@ -82,15 +82,16 @@ def read_schedule(path: str | Path) -> Schedule:
     return _read(path, _schedule)
 
 
+def read_with_runtimes(path: str | Path) -> tuple[Schedule, dict[str, list[str]]]:
+    """The same, and of an MSCCL file, for each runtime, why that would not do it right."""
+    if Path(path).name.removesuffix(".gz").endswith(".et"):
+        return read_schedule(path), {}
+    return _read(path, lambda content: (_schedule(content), _runtimes(content)))
+
+
 def read_calls(path: str | Path) -> tuple[Call, ...]:
     """Return the collectives that a Chakra trace of one rank calls by name."""
     return _named(path, lambda: calls_from_chakra(_content(Path(path))))
-
-
-def runtimes_for(path: str | Path) -> dict[str, list[str]]:
-    """For a file in a format that other programs run: why each of them would not do it right."""
-    content = _content(Path(path))
-    return fitness(content) if content[:100].lstrip().startswith(b"<") else {}
 
 
 def _schedule(content: bytes) -> Schedule:
@@ -104,6 +105,11 @@ def _schedule(content: bytes) -> Schedule:
         return parse_text(content.decode())
     except UnicodeDecodeError as problem:
         raise BadInput(f"neither JSON nor text: byte {problem.start} is not UTF-8") from None
+
+
+def _runtimes(content: bytes) -> dict[str, list[str]]:
+    content = content.removeprefix(codecs.BOM_UTF8)
+    return fitness(content) if content[:100].lstrip().startswith(b"<") else {}
 
 
 def _read(path: str | Path, parse: Callable[[bytes], Noun]) -> Noun:

@@ -136,7 +136,7 @@ def test_sizes_and_protocol_are_as_wanted():
     assert b'proto="LL"' in to_msccl(ring, "rccl", wanted)
     assert b'minBytes="1024" maxBytes="65535"' in to_msccl(ring, "rccl", wanted)
     assert b'maxBytes="0"' in to_msccl(ring, "rccl")
-    assert b'maxBytes="1099511627776"' in to_msccl(ring, "msccl")  # there 0 is no size at all
+    assert b'maxBytes="1125899906842624"' in to_msccl(ring, "msccl")  # there 0 is no size at all
 
 
 @pytest.mark.parametrize(

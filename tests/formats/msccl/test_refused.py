@@ -33,7 +33,7 @@ BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(
         ),
         (
             pair().replace(b'ngpus="2"', b'ngpus="3"'),
-            "line 1: <algo> has 2 elements of 3: 2 lacks",
+            "line 1: <algo> has 2 of 3 elements: id 2 is missing",
         ),
         (
             pair().replace(b'gpu id="1"', b'gpu id="0"'),
@@ -62,7 +62,7 @@ BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(
         ),
         (
             pair().replace(b'nchunksperloop="2"', b'nchunksperloop="3"'),
-            "nchunksperloop=3 does not divide by the 2 blocks of an allgather over 2 gpus",
+            "nchunksperloop=3 does not divide by the 2 blocks of allgather over 2 gpus",
         ),
         (
             pair().replace(b'o_chunks="2"', b'o_chunks="4"', 1),
@@ -71,7 +71,7 @@ BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(
         (
             pair().replace(b'dstoff="1"', b'dstoff="2"', 1),
             (
-                "step 1 of block 0 of gpu 0 (line 5) takes chunks 2 to 2 of o, which has 2 in an "
+                "step 1 of block 0 of gpu 0 (line 5) takes chunks 2 to 2 of o, which has 2 in "
                 "allgather over 2 ranks: stay within"
             ),
         ),
@@ -97,7 +97,7 @@ BODY = [gpu("1,2,0", block(1, 1, "s i0 i0 1", "r o1 o1 1")), gpu("1,2,0", block(
         (
             msccl("allgather", 2, BODY),
             (
-                "gpu 0 sends 1 times to gpu 1 on channel 0, which receives 0 times: step 0 of "
+                "gpu 0 has 1 send to gpu 1 on channel 0, which has 0 receives: step 0 of "
                 "block 0 of gpu 0 (line 4) is alone"
             ),
         ),

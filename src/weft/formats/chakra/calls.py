@@ -20,6 +20,7 @@ from weft.errors import BadInput
 from weft.formats.chakra.schema import MOST_NODES, Node, NodeType, trace_from_bytes
 from weft.formats.weft_json import MOST_VALUES
 from weft.kinds import Kind
+from weft.simulate.sizes import MOST_SIZE
 
 KINDS = {  # by comm_type
     "ALL_REDUCE": Kind.ALLREDUCE,
@@ -79,14 +80,16 @@ def _call(node: Node) -> tuple[Kind, int, str, tuple[bool, ...]]:
         raise BadInput(
             f"{node} has involved_dim {dimensions!r:.40}: give a list of truth values"
         ) from None
-    return kind, 0 if silent else node.whole("comm_size"), str(group), involved
+    size = 0 if silent else node.whole("comm_size")
+    require_range(f"comm_size of {node}", size, 0, MOST_SIZE)
+    return kind, size, str(group), involved
 
 
 def _kind(node: Node) -> Kind:
     value = node.attributes.get("comm_type")
     if isinstance(value, str) and value.upper() in KINDS:
         return KINDS[value.upper()]
-    if isinstance(value, int) and 0 <= value < len(KINDS):
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(KINDS):
         return [*KINDS.values()][value]
     raise BadInput(
         f"{node} has comm_type {value!r:.40}: there are 0 to {len(KINDS) - 1}, {', '.join(KINDS)}"
@@ -137,7 +140,7 @@ def _json_node(at: int, said: Mapping[str, Any]) -> Node:
     kind = said.get("nodetype", said.get("type"))
     if isinstance(kind, str):
         kind = _TYPES.get(kind.upper().removesuffix("_NODE"), 0)
-    if not isinstance(kind, int):
+    if not isinstance(kind, int) or isinstance(kind, bool):
         raise BadInput(f"workload_graph[{at}] has node type {kind!r:.40}: give a number or a name")
     number = said.get("id", at)
     return Node(

@@ -8,7 +8,7 @@ from pathlib import Path
 from weft.collective import MOST_RANKS
 from weft.errors import BadInput
 
-_ONE = re.compile(r"(?P<prefix>.+)\.\d+\.et(?P<packed>\.gz)?")
+_ONE = re.compile(r"(?P<prefix>.+?)(\.\d+)?\.et(?P<packed>\.gz)?")
 
 
 def rank_paths(path: str | Path) -> list[Path]:

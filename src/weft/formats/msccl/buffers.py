@@ -70,7 +70,7 @@ class Buffers:
             size = (self._inputs if chunk.buffer == "i" else self._outputs)[rank]
         raise BadInput(
             f"{where} takes chunks {first} to {first + count - 1} of {chunk.buffer}, "
-            f"which has {size} in an {self.collective!r}: stay within"
+            f"which has {size} in {self.collective!r}: stay within"
         )
 
     def memory(self, rank: int, slot: int) -> list[Memory]:
@@ -110,7 +110,7 @@ def _cut(program: Program) -> int:
     count = len(program.gpus) if rows else blocks
     if program.chunks % count:
         raise BadInput(
-            f"nchunksperloop={program.chunks} does not divide by the {count} blocks of an "
+            f"nchunksperloop={program.chunks} does not divide by the {count} blocks of "
             f"{program.collective} over {len(program.gpus)} gpus: give a multiple"
         )
     return program.chunks // count

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from weft.formats.msccl.connections import Connections
 from weft.formats.msccl.program import MOST_COUNT, NOBODY, RUNTIMES, Program, Runtime
 from weft.formats.threads import Threads, in_order, nowhere
+from weft.kinds import Kind
 
 PROTOCOLS = {"Simple": 2, "LL": 8, "LL128": 8}  # chunks on their way
 MOST_CHANNELS = 32
@@ -59,8 +60,12 @@ def _chunks(connections: Connections, first: list[int], steps: list[int]) -> lis
 
 def complaints(program: Program, content: bytes, runtime: str) -> list[str]:
     """Why a runtime would refuse a file or do it wrong; nothing if it is fine."""
-    text = content.decode(errors="replace")
-    return [*_of_text(text, RUNTIMES[runtime]), *broken_limits(program, runtime)]
+    text = re.sub("<!--.*?-->", _lines_only, content.decode(errors="replace"), flags=re.DOTALL)
+    return [*_of_text(text), *_of_attributes(program, runtime), *broken_limits(program, runtime)]
+
+
+def _lines_only(comment: re.Match[str]) -> str:
+    return "\n" * comment[0].count("\n")
 
 
 def broken_limits(program: Program, runtime: str) -> Iterator[str]:
@@ -71,28 +76,31 @@ def broken_limits(program: Program, runtime: str) -> Iterator[str]:
         yield from _of_gpu(program, gpu, limits)
 
 
-def _of_text(text: str, limits: Runtime) -> Iterator[str]:
-    """What its hand-written parser does not read, and what it misses."""
+def _of_text(text: str) -> Iterator[str]:
+    """What their hand-written parser does not read."""
     for pattern, what in (
         (r"<\?xml", "an XML declaration"),
         (r"\t", "a tab"),
         (r"<\w+[^<>]*=\s*'", "a value in single quotes"),
-        (r"<\w+(?:\s+\w+=\"[^\"]*\")*(?:\s{2,}|\n)\w+=", "more than a space between attributes"),
+        (r"<\w+(?: \w+=\"[^\"]*\")*(?:\s{2,}|\n)\w+=", "more than a space between attributes"),
         (rf"=\"[^\"]{{{MOST_LETTERS + 1},}}\"", f"a value of more than {MOST_LETTERS} letters"),
     ):
         if match := re.search(pattern, text):
             line = text.count("\n", 0, match.start()) + 1
             yield f"line {line}: {what}: its parser does not read that"
-    head = re.search(r"<algo\b[^>]*>", text)
-    given = set(re.findall(r"(\w+)=", head[0])) if head else set[str]()
+
+
+def _of_attributes(program: Program, runtime: str) -> Iterator[str]:
+    """What it misses in the first element, and what it calls by another name."""
+    limits = RUNTIMES[runtime]
     wanted = {"name", "ngpus", "nchunksperloop", "nchannels", "proto", "coll", "inplace"}
     if limits.lists_all:
         wanted |= {"outofplace", "minBytes", "maxBytes"}
-    if missing := sorted(wanted - given):
+    if missing := sorted(wanted - program.head.keys()):
         yield f"<algo> lacks {', '.join(missing)}"
-    coll = re.search(r"\bcoll=\"(reduce_?scatter)\"", head[0] if head else "")
-    if coll and coll[1] != limits.reducescatter:
-        yield f"<algo> has coll={coll[1]!r}: it is {limits.reducescatter!r} there"
+    coll = program.head["coll"]
+    if program.collective is Kind.REDUCESCATTER and coll != limits.reducescatter:
+        yield f"<algo> has coll={coll!r}: it is {limits.reducescatter!r} there"
 
 
 def _of_head(program: Program, limits: Runtime) -> Iterator[str]:
@@ -100,6 +108,8 @@ def _of_head(program: Program, limits: Runtime) -> Iterator[str]:
         yield f"<algo> has proto={program.protocol[:40]!r}: there are {', '.join(PROTOCOLS)}"
     if not limits.lists_all and program.in_place and program.out_of_place:
         yield "it is for calls in place and out of place: there a file is for one of them"
+    if program.least_bytes > program.most_bytes and (program.most_bytes or limits.unlimited):
+        yield f"minBytes={program.least_bytes} is more than maxBytes={program.most_bytes}"
     if program.collective in limits.lacks:
         yield f"it has no {program.collective}"
     used = {block.channel for gpu in program.gpus for block in gpu.blocks}
@@ -116,6 +126,17 @@ def _of_gpu(program: Program, number: int, limits: Runtime) -> Iterator[str]:
     senders = Counter(block.channel for block in gpu.blocks if block.send != NOBODY)
     receivers = Counter(block.channel for block in gpu.blocks if block.receive != NOBODY)
     nodes = 1 + len(program.gpus) + len(steps) + sum(steps)
+    each = len(program.gpus)
+    for name, chunks, of_all in (
+        ("i_chunks", gpu.inputs, each if program.collective is Kind.ALLGATHER else 1),
+        ("o_chunks", gpu.outputs, each if program.collective is Kind.REDUCESCATTER else 1),
+    ):
+        rooted = program.collective in {Kind.SCATTER, Kind.GATHER}
+        if chunks and not rooted and chunks * of_all != program.chunks:
+            yield (
+                f"line {gpu.line}: gpu {number} has {name}={chunks}, of "
+                f"nchunksperloop={program.chunks} it has none or {program.chunks // of_all}"
+            )
     for what, count, most in (
         ("steps in a block", max(steps, default=0), min(limits.steps, MOST_INSIDE)),
         ("blocks", len(steps), min(limits.blocks, MOST_INSIDE)),
@@ -126,6 +147,8 @@ def _of_gpu(program: Program, number: int, limits: Runtime) -> Iterator[str]:
         if count > most:
             yield f"line {gpu.line}: gpu {number} has {count} {what}, the most are {most}"
     for at, block in enumerate(gpu.blocks):
+        if number in {block.send, block.receive}:
+            yield f"{program.where(number, at)} has its own gpu as peer"
         for step in range(len(block.steps)):
             yield from _of_step(program, number, at, step)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from weft.errors import BadInput
 from weft.formats.msccl.program import NOBODY, Block, Program, Step
+from weft.units import counted
 
 
 class At(NamedTuple):
@@ -121,8 +122,9 @@ class Connections:
         longer = sends if len(sends) > len(receives) else receives
         alone = longer[min(len(sends), len(receives))]
         return (
-            f"gpu {connection.source} sends {len(sends)} times to gpu {connection.target} on "
-            f"channel {connection.channel}, which receives {len(receives)} times: "
+            f"gpu {connection.source} has {counted(len(sends), 'send')} to gpu "
+            f"{connection.target} on channel {connection.channel}, which has "
+            f"{counted(len(receives), 'receive')}: "
             f"{self.where(alone)} is alone"
         )
 

@@ -7,11 +7,13 @@ receive.  Nothing else orders two blocks but a step's dependency on a step of an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.kinds import Kind
 
+MOST_SIZE = 1 << 50  # bytes
 NOBODY = -1  # as peer, or as block that is waited for
 MOST_COUNT = 71  # chunks of a step
 
@@ -101,6 +103,7 @@ class Program:
     least_bytes: int
     most_bytes: int
     gpus: tuple[Gpu, ...]
+    head: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)  # as it was read
 
     @property
     def moved(self) -> int:
@@ -133,7 +136,7 @@ RUNTIMES = {
         256,
         216,
         lists_all=False,
-        unlimited=1 << 40,
+        unlimited=MOST_SIZE,
         lacks=frozenset({Kind.SCATTER, Kind.GATHER}),
     ),
     "rccl": Runtime("reducescatter", 64, 64, lists_all=True, unlimited=0),

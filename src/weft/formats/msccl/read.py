@@ -12,7 +12,6 @@ from weft.errors import BadInput
 from weft.formats.msccl.program import ACTIONS, NOBODY, Block, Chunk, Gpu, Program, Step
 from weft.formats.weft_json import MOST_VALUES
 from weft.kinds import Kind
-from weft.units import counted
 
 MOST_ELEMENTS = 1 << 19  # of a file: as many as 128 GPUs can have
 MOST_CHUNKS = 1 << 20  # of a buffer
@@ -42,7 +41,7 @@ class Element(NamedTuple):
         if default is not None and name not in self.attributes:
             return default
         text = self.text(name)
-        value = int(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else None
+        value = int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else None
         if value is None or not least <= value <= most:
             raise self.refuse(f"has {name}={text[:40]!r}: give {least} to {most}")
         return value
@@ -65,6 +64,7 @@ def read_program(content: bytes) -> Program:
         least_bytes=algo.number("minBytes", 0, 1 << 62, default=0),
         most_bytes=algo.number("maxBytes", 0, 1 << 62, default=0),
         gpus=tuple(_gpu(gpu, ranks) for gpu in gpus),
+        head=algo.attributes,
     )
     require_range("the number of chunks that all steps take", program.moved, 0, MOST_MOVED)
     return program
@@ -139,7 +139,7 @@ def _by_id(parent: Element, count: int) -> list[Element]:
         found[number] = element
     if len(found) < count:
         missing = next(number for number in range(count) if number not in found)
-        raise parent.refuse(f"has {counted(len(found), 'element')} of {count}: {missing} lacks")
+        raise parent.refuse(f"has {len(found)} of {count} elements: id {missing} is missing")
     return [found[number] for number in range(count)]
 
 

@@ -1,6 +1,6 @@
 """Chains: each rank talks to the next one only, counting from the root.
 
-The slowest of all for a small block, and among the fastest for a large one: engines cut it into
+Slow for a small block, and among the fastest for a large one: engines cut it into
 segments, and each rank passes one on while the next arrives.
 """
 

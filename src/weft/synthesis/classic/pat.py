@@ -1,11 +1,12 @@
-"""PAT, parallel aggregated trees: few messages with little scratch, and the far ones are small.
+"""PAT, parallel aggregated trees: few messages, and those that go far are small.
 
 Every block goes down a binomial tree of its own, farthest distance first.  All trees are alike: at
 distance v from a block's owner, v hangs below v without its lowest bit.  So each rank sends to the
 same few distances, and blocks for the same one share a message.
 
 With at most 2 ** k blocks in a message, k steps spread every block over 2 ** k ranks, evenly; the
-trees below them are then walked side by side, depth first, a message a step.
+trees below them are then walked side by side, depth first, a message a step.  The fewer blocks in a
+message, the less scratch a reducescatter needs.
 
 Jeaugey: PAT: a new algorithm for all-gather and reduce-scatter operations at scale,
 arXiv 2506.20252 (2025).

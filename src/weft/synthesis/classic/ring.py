@@ -1,4 +1,4 @@
-"""Rings: every rank talks to its two neighbours only, and every link is busy in every step.
+"""Rings: every rank talks to its two neighbours only, and sends something in every step.
 
 n is the number of ranks and S the size of the whole result of an allgather, of the whole input of
 a reducescatter, of the buffer of an allreduce.  All send the least that their collective can.
