@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from threading import Thread
 from typing import NamedTuple
 
 import pytest
@@ -86,6 +88,9 @@ def test_a_file_for_calls_in_place_alone_is_simulated_in_place(run):
         (["--to", "nowhere"], "Invalid value for '--to'"),
         (["--to", "nccl-graph", "-t", "ring:3"], "ring is for 4 ranks, ring:3 has 3"),
         (["--to", "rccl", "--min-size", "2M", "--max-size", "1M"], "give the smaller first"),
+        (["--to", "rccl", "--max-size", "2000T"], "and at most 1125899906842624"),
+        (["--to", "chakra", "--min-size", "1K"], "weft: min_size is not for chakra"),
+        (["--to", "chakra", "-s", "1M", "-o", "."], "give what the files' names begin with"),
     ],
 )
 def test_wishes_that_cannot_be_met_are_one_line(run, arguments, problem):
@@ -113,6 +118,33 @@ def test_files_that_are_no_schedule_are_named(run, tmp_path):
     (tmp_path / "bad.xml").write_text("<algo\n")
     assert run("simulate", "bad.xml", "-t", "ring:4").problem.startswith("weft: bad.xml: line 1: ")
     assert run("verify", "lost.0.et").problem.startswith("weft: lost.0.et: no traces lost.0.et")
+
+
+def test_a_pipe_is_read_once(run, tmp_path):
+    run("export", "ring.json", "--to", "rccl", "-o", "ring.xml")
+    os.mkfifo(tmp_path / "pipe")
+    content = (tmp_path / "ring.xml").read_bytes()
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=[content])
+    writer.start()
+    assert "rccl: takes it" in run("verify", "pipe").output
+    writer.join()
+
+
+def test_a_byte_order_mark_hides_nothing(run, tmp_path):
+    run("export", "ring.json", "--to", "rccl", "-o", "ring.xml")
+    path = tmp_path / "ring.xml"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert "rccl: takes it" in run("verify", "ring.xml").output
+
+
+@pytest.mark.parametrize("name", ["trace", "trace.et", "trace.1.et"])
+def test_traces_are_found_as_they_were_named(run, name):
+    assert (
+        "trace.0.et to trace.3.et"
+        in run("export", "ring.json", "--to", "chakra", "-s", "64K", "-o", name).output
+    )
+    for given in ("trace.et", "trace.1.et"):
+        assert run("verify", given).code == 0
 
 
 def test_an_unknown_target_is_named_in_python_too():

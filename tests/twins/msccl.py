@@ -67,10 +67,16 @@ def _block(
     """Do its steps; yield whether something was done since the last time."""
     out = wires.on_the_way[gpu, ends["send"], ends["chan"]]
     into = wires.on_the_way[ends["recv"], gpu, ends["chan"]]
+    waits: list[tuple[str, str, str]] = []  # those of nops add up on the next real step
     for step in steps:
         a = step.attrib
-        while a["depid"] != "-1" and (gpu, a["depid"], a["deps"]) not in wires.done:
+        if a["depid"] != "-1":
+            waits.append((gpu, a["depid"], a["deps"]))
+        if a["type"] == "nop":
+            continue
+        while not wires.done.issuperset(waits):
             yield False
+        waits = []
         for n in range(int(a["cnt"])):
             source = memory[a["srcbuf"]], int(a["srcoff"]) + n
             target = memory[a["dstbuf"]], int(a["dstoff"]) + n

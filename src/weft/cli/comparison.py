@@ -31,6 +31,8 @@ def show_comparison(
     json: bool,
 ) -> int:
     sizes = parse_sweep(size) if size is not None else None
+    if plot and plot.suffix != ".svg":
+        raise BadInput(f"--plot draws an SVG, and {plot} does not end in .svg: name it so")
     if plot and collective.heard_is_enough:
         raise BadInput("--plot draws times over sizes, of which a barrier has none: leave it out")
     if plot and sizes and not sizes[1:]:

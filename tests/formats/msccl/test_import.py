@@ -18,6 +18,7 @@ from weft.errors import BadInput, WeftError, WrongSchedule
 from weft.formats import threads
 from weft.formats.msccl import read
 from weft.formats.msccl.file import Wanted, from_msccl, to_msccl
+from weft.formats.msccl.program import ACTIONS
 from weft.kinds import Kind
 
 
@@ -183,6 +184,7 @@ def test_no_search_for_what_orders_two_blocks_is_free(monkeypatch):
 
 
 NUMBERS = re.compile(rb'(?:off|cnt|depid|deps|hasdep|chan|send|recv)="([^"]*)"')
+TYPES = re.compile(rb'type="([^"]*)"')
 EXPORTED = [
     to_msccl(weft.classic.ring_allreduce(weft.allreduce(3)), "rccl"),
     to_msccl(weft.classic.recursive_doubling_allreduce(weft.allreduce(4)), "msccl"),
@@ -194,12 +196,13 @@ EXPORTED = [
 @given(st.sampled_from(EXPORTED), st.data())
 def test_a_spoilt_file_is_refused_or_still_does_what_it_says(content, data):
     """Replace a number or a type in some step; what passes the checks runs right on arrays."""
-    places = [
-        m.span(1)
-        for m in re.finditer(rb'(?:off|cnt|depid|deps|hasdep|chan|send|recv)="([^"]*)"', content)
-    ]
-    start, end = data.draw(st.sampled_from(places))
-    value = str(data.draw(st.integers(-1, 4))).encode()
+    if data.draw(st.integers(0, 3)):
+        places, values = NUMBERS, [b"-1", b"0", b"1", b"2", b"3", b"4"]
+    else:
+        places, values = TYPES, [kind.encode() for kind in ACTIONS]
+    found = [match.span(1) for match in places.finditer(content)]
+    start, end = data.draw(st.sampled_from(found))
+    value = data.draw(st.sampled_from(values))
     spoilt = content[:start] + value + content[end:]
     try:
         schedule = from_msccl(spoilt)
@@ -212,8 +215,8 @@ def test_a_spoilt_file_is_refused_or_still_does_what_it_says(content, data):
     want = expected(c.kind, c.ranks, c.root or 0, lambda _: cut * WIDTH)
     for seed in range(3):
         got = run(spoilt, c, Random(seed), in_place=not program.out_of_place)
-        for at, values in want.items():
-            np.testing.assert_array_equal(got[at], values)
+        for at, wanted in want.items():
+            np.testing.assert_array_equal(got[at], wanted)
 
 
 def test_most_spoilt_files_are_refused():

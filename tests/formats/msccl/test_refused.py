@@ -234,3 +234,48 @@ def test_limits_of_blocks_steps_and_counts():
             "for a step too"
         )
     ]
+
+
+ALONE = block(-1, -1, "cpy i0 o0 1")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            msccl("broadcast", 1, [gpu("1,1,0", ALONE)], minBytes=2, maxBytes=1),
+            "minBytes=2 is more than maxBytes=1",
+        ),
+        (
+            msccl("broadcast", 1, [gpu("1,1,0", block(0, -1))]),
+            "block 0 of gpu 0 (line 3) has its own gpu as peer",
+        ),
+        (
+            msccl("broadcast", 2, [gpu("1,2,0", block(-1, -1))]),
+            "line 2: gpu 0 has i_chunks=1, of nchunksperloop=2 it has none or 2",
+        ),
+        (
+            msccl("reducescatter", 2, [gpu("2,2,0"), gpu("2,1,0")]),
+            "line 2: gpu 0 has o_chunks=2, of nchunksperloop=2 it has none or 1",
+        ),
+        (
+            msccl("broadcast", 1, [gpu("1,1,0", block(-1, -1, "nop i0 i0 0 told"), ALONE)]),
+            "step 0 of block 0 of gpu 0 (line 4) is waited for, but a nop tells nobody",
+        ),
+    ],
+)
+def test_what_their_checks_refuse(content, problem):
+    for complaints in fitness(content).values():
+        assert problem in complaints
+
+
+def test_what_stands_in_comments_is_no_fault():
+    commented = b"<!-- a\ttab, an  <a  b='c'\n -->\n" + pair()
+    assert fitness(commented)["rccl"] == []
+    assert fitness(commented.replace(b"<step", b"\t<step", 1))["rccl"] == [
+        "line 6: a tab: its parser does not read that"
+    ]
+
+
+def test_a_name_with_a_bracket_hides_no_attributes():
+    assert fitness(pair().replace(b'"mine"', b'"a>b coll=1"'))["rccl"] == []

@@ -160,9 +160,11 @@ def _of_step(program: Program, gpu: int, block: int, number: int) -> Iterator[st
         yield f"{where} takes {step.count} chunks, the most are {MOST_COUNT}"
     if step.waits_for and step.waits_for[0] > MOST_WAITED_FOR:
         yield f"{where} waits for block {step.waits_for[0]}, beyond {MOST_WAITED_FOR}"
-    if (
-        step.type == "nop"
-        and step.waits_for
-        and not any(s.waits_for for s in steps[number + 1 :][:1])
-    ):
+    if step.type == "nop" and step.is_waited_for:
+        yield f"{where} is waited for, but a nop tells nobody"
+    following = [after.waits_for for after in steps[number + 1 : number + 2]]
+    if step.type == "nop" and step.waits_for and not any(following):
         yield f"{where} waits in vain: the step after a nop has to wait for a step too"
+    before = steps[number - 1] if number else step
+    if step.type == before.type == "re" and not step.waits_for and step.count != before.count:
+        yield f"{where} is joined to the one before, so both have to take as many chunks"
