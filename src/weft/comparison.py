@@ -112,6 +112,8 @@ def compare(
 
 def sent(schedule: Schedule) -> tuple[Fraction, Fraction]:
     """What one rank sends at most, and all do, in units of what a rank gives or gets."""
+    if schedule.collective.heard_is_enough:
+        return Fraction(0), Fraction(0)
     blocks, unit = blocks_sent(schedule), most_blocks(schedule.collective)
     return max(blocks) / unit, sum(blocks, Fraction(0)) / unit
 

@@ -18,7 +18,7 @@ from weft.view.chart import Chart
 from weft.view.svg_chart import chart_svg
 from weft.view.text_chart import chart_text
 
-MOST_SIZES = 4  # in the table
+WIDE = 110  # columns of a terminal for four sizes in the table; else there are two
 
 
 def show_comparison(
@@ -79,7 +79,8 @@ def _print(found: Comparison) -> None:
 
 
 def _row(each: Contender, found: Comparison) -> dict[str, Any]:
-    steps = max(1, min(MOST_SIZES, len(found.sizes)) - 1)
+    most = 4 if get_terminal_size().columns >= WIDE else 2
+    steps = max(1, min(most, len(found.sizes)) - 1)
     places = sorted({step * (len(found.sizes) - 1) // steps for step in range(steps + 1)})
     return {
         "algorithm": each.name,
