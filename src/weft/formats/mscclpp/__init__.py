@@ -1,0 +1,1 @@
+"""MSCCL++ execution plans, the JSON that the executor of microsoft/mscclpp runs: out and in."""

@@ -1,0 +1,136 @@
+"""Where pieces lie in MSCCL++'s buffers: input `i`, output `o` and scratch `s`, counted in chunks.
+
+All chunks of a plan have one size.  The executor finds a peer's buffer by its own offset into the
+memory of that buffer, so a peer's buffer can only be reached where all ranks have theirs at the
+same offset: `reachable` says which those are.
+"""
+
+from __future__ import annotations
+
+from math import gcd, lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.collective import Collective, Table
+from weft.errors import BadInput
+from weft.kinds import Holds, Ints, Kind
+
+
+class Range(NamedTuple):
+    """Chunks that lie side by side."""
+
+    rank: int
+    buffer: str
+    index: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.index + self.size
+
+
+class Cut(NamedTuple):
+    """How many chunks a block has, and each piece of it."""
+
+    block: int
+    pieces: Ints
+
+
+def cut(collective: Collective) -> Cut:
+    """Find the largest chunk of which every piece is a whole number."""
+    if collective.uneven or collective.kind is Kind.BARRIER:
+        raise BadInput(
+            f"{collective!r} cannot be an MSCCL++ plan, whose buffers are data in equal chunks: "
+            "export a collective with blocks of one size"
+        )
+    totals = {sum(weights) for weights in collective.weights}
+    common = lcm(*totals)
+    weights = [[w * (common // sum(block)) for w in block] for block in collective.weights]
+    unit = gcd(*(weight for block in weights for weight in block))
+    sizes = [weight // unit for block in weights for weight in block]
+    repeats = collective.blocks // len(collective.weights)
+    return Cut(common // unit, np.tile(np.array(sizes, np.int64), repeats))
+
+
+class Buffers(NamedTuple):
+    """How many chunks each rank's input and output have; it is the same on all."""
+
+    inputs: int
+    outputs: int
+
+
+def buffers(collective: Collective, block: int) -> Buffers:
+    """Ranks that give or want nothing have buffers too: the executor divides by their chunks."""
+    counts = {Holds.OWN: 1, Holds.ALL: collective.blocks, Holds.ROOT: collective.blocks}
+    shape, n = collective.kind.shape, collective.ranks
+    return Buffers(*(block * counts.get(holds, n) for holds in (shape.gives, shape.wants)))
+
+
+def offset_in_place(letter: str, rank: int, sizes: Buffers) -> int:
+    """Where a rank's input or output begins in the larger one, which holds it."""
+    if letter == "i" and sizes.inputs < sizes.outputs:
+        return rank * sizes.inputs
+    if letter == "o" and sizes.outputs < sizes.inputs:
+        return rank * sizes.outputs
+    return 0
+
+
+def reachable(sizes: Buffers, *, in_place: bool) -> str:
+    """Say which buffers of its peers a rank can reach."""
+    if not in_place or sizes.inputs == sizes.outputs:
+        return "ios"
+    return "is" if sizes.inputs > sizes.outputs else "os"
+
+
+class Places:
+    """Each slot's chunks; slots that are one memory have one place."""
+
+    def __init__(self, collective: Collective, moved: Ints, transfers: Table, *, in_place: bool):
+        self._collective = collective
+        self.block, self._pieces = cut(collective)
+        self.sizes = buffers(collective, self.block)
+        self._in_place = in_place
+        self._ranges: dict[tuple[int, int], Range] = {}
+        self.scratch = [0] * collective.ranks  # chunks used so far
+        self._lay_out(collective.initial, "i")
+        self._lay_out(collective.final, "o")
+        if in_place:
+            self._join(collective.in_place)
+        self._lay_out_scratch(moved, transfers)
+
+    def of(self, rank: int, slot: int, piece: int) -> Range:
+        """Return the chunks that a slot needs for a piece."""
+        return self._ranges[rank, slot]._replace(size=int(self._pieces[piece]))
+
+    def stage(self, rank: int, piece: int) -> Range:
+        """Set scratch aside for one piece."""
+        size = int(self._pieces[piece])
+        self.scratch[rank] += size
+        return Range(rank, "s", self.scratch[rank] - size, size)
+
+    def _lay_out(self, contents: Table, letter: str) -> None:
+        used = [0] * self._collective.ranks
+        for rank, slot, piece, _, _ in contents.tolist():
+            size = int(self._pieces[piece])
+            self._ranges[rank, slot] = Range(rank, letter, used[rank], size)
+            used[rank] += size
+
+    def _join(self, aliases: Table) -> None:
+        """The larger of two buffers is reachable, so what both hold is told as its part."""
+        for rank, slot, place in aliases.tolist():
+            if self.sizes.outputs > self.sizes.inputs:
+                self._ranges[rank, place] = self._ranges[rank, slot]
+            else:
+                self._ranges[rank, slot] = self._ranges[rank, place]
+
+    def _lay_out_scratch(self, moved: Ints, transfers: Table) -> None:
+        """A scratch slot is as large as the largest piece that it ever holds."""
+        first, largest = self._collective.scratch(0), dict[tuple[int, int], int]()
+        for (_, dst, _, slot, *_), piece in zip(transfers.tolist(), moved.tolist(), strict=True):
+            if slot >= first:
+                size = int(self._pieces[piece])
+                largest[dst, slot] = max(size, largest.get((dst, slot), 0))
+        for (rank, slot), size in sorted(largest.items()):
+            self._ranges[rank, slot] = Range(rank, "s", self.scratch[rank], size)
+            self.scratch[rank] += size

@@ -1,0 +1,281 @@
+"""A schedule as an MSCCL++ execution plan, done by puts over memory channels.
+
+Threadblocks: slots of a rank that touch each other there, by a transfer or by sharing a message,
+belong to one threadblock, which does what concerns them in list order.  So no two threadblocks of
+a rank share data, and all waiting is between ranks.  A wait stands at the place in the list of the
+signal that it is for, so nothing can wait for what comes later: no plan made here deadlocks.
+
+Transfers: the sender puts and signals, the receiver waits, over a channel that belongs to the two
+threadblocks.  The put goes straight into the target where all that happened to it on the receiver
+is known to the sender to be over: its threadblock has heard, by whatever chain of signals, from the
+receiver's since then.  Otherwise, and where something is to be added, it goes into scratch of its
+own, from where the receiver copies or adds it.
+
+Calls: a receiver first tells its senders that it has entered; so nothing of one call is written
+before the call before is over on that rank, and scratch can be used again.  No second half of
+scratch is needed, and buffers stay those of the caller (`reuse_resources` is off).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from weft.collective import Table
+from weft.errors import BadInput
+from weft.formats.mscclpp.memory import Places, Range, reachable
+from weft.formats.mscclpp.plan import (
+    ALIGNMENT,
+    MOST_CHANNELS,
+    MOST_OFFSET,
+    MOST_OPERATIONS,
+    MOST_THREADBLOCKS,
+    Channels,
+    Chunks,
+    Gpu,
+    Operation,
+    Plan,
+    RemoteBuffer,
+    RemoteBufferRefs,
+    Threadblock,
+    ThreadblockChannels,
+    encode_plan,
+)
+from weft.formats.mscclpp.threadblock import REDUCE, Channel, Draft, Step, Thread
+from weft.kinds import Kind
+from weft.schedule.schedule import NONE, Schedule
+from weft.schedule.verify import pieces_moved
+
+Place = tuple[int, str, int]  # rank, buffer, first chunk
+Remote = tuple[int, str]  # rank, buffer
+
+
+def mscclpp_plan(schedule: Schedule, *, in_place: bool = False) -> bytes:
+    """Return the schedule, proved correct, as an execution plan for one way to call it."""
+    if not (schedule.in_place if in_place else schedule.out_of_place):
+        way, other = ("in place", False) if in_place else ("out of place", True)
+        raise BadInput(f"{schedule.name} does not work {way}: export it with in_place={other}")
+    return encode_plan(_plan(schedule, in_place=in_place))
+
+
+def _plan(schedule: Schedule, *, in_place: bool) -> Plan:
+    collective = schedule.collective
+    pieces = pieces_moved(schedule)
+    places = Places(collective, pieces, schedule.transfers, in_place=in_place)
+    messages = [_Message(rows, places) for rows in _messages(schedule, pieces)]
+    drafts = _Writer(messages, places, collective.ranks, in_place=in_place).drafts
+    sizes = places.sizes
+    chunks = sizes.outputs if collective.kind is Kind.ALLGATHER else sizes.inputs
+    largest = MOST_OFFSET // max(sizes.inputs, sizes.outputs, *places.scratch)
+    way = " in place" if in_place else ""
+    suffix = f" {collective.kind} {collective.ranks}{way}"
+    return Plan(
+        # The executor tells plans apart by their names.
+        name=schedule.name.removesuffix(suffix) + suffix,
+        collective=str(collective.kind),
+        protocol="Simple",
+        inplace=in_place,
+        gpus=tuple(
+            _gpu(rank, [d for d in drafts if d.thread[0] == rank], places)
+            for rank in range(collective.ranks)
+        ),
+        min_message_size=ALIGNMENT * chunks,
+        max_message_size=largest // ALIGNMENT * ALIGNMENT * chunks,
+    )
+
+
+def _messages(schedule: Schedule, pieces: Table) -> Iterator[list[tuple[int, ...]]]:
+    """Rows of transfers, with their pieces, that travel together."""
+    rows = [
+        (*row, piece)
+        for row, piece in zip(schedule.transfers.tolist(), pieces.tolist(), strict=True)
+    ]
+    alone = -2 - len(rows)
+    keys = [row[5] if row[5] != NONE else alone + at for at, row in enumerate(rows)]
+    for _, group in groupby(zip(keys, rows, strict=True), key=lambda pair: pair[0]):
+        yield [row for _, row in group]
+
+
+class _Message:
+    """What travels together, as ranges."""
+
+    def __init__(self, rows: list[tuple[int, ...]], places: Places):
+        self.src, self.dst = rows[0][:2]
+        self.moves: list[tuple[Range, Range, Range | None, int]] = []
+        for _, _, src_slot, dst_slot, addend, _, _, piece in rows:
+            source = places.of(self.src, src_slot, piece)
+            target = places.of(self.dst, dst_slot, piece)
+            added = None if addend == NONE else places.of(self.dst, addend, piece)
+            self.moves.append((source, target, added, piece))
+
+    @property
+    def read(self) -> list[Place]:
+        return [source[:3] for source, *_ in self.moves]
+
+    @property
+    def touched(self) -> list[Place]:
+        """On the receiver."""
+        targets = [target[:3] for _, target, _, _ in self.moves]
+        return targets + [added[:3] for _, _, added, _ in self.moves if added]
+
+
+def _threads(messages: list[_Message], ranks: int) -> dict[Place, Thread]:
+    """Which threadblock does what concerns a place."""
+    parent: dict[Place, Place] = {}
+
+    def root(place: Place) -> Place:
+        while parent.setdefault(place, place) != place:
+            parent[place] = place = parent[parent[place]]
+        return place
+
+    for message in messages:
+        at_src, at_dst = message.read, message.touched
+        together = [at_src + at_dst] if message.src == message.dst else [at_src, at_dst]
+        for places in together:
+            for place in places:
+                parent[root(place)] = root(places[0])
+    numbers: list[dict[Place, int]] = [{} for _ in range(ranks)]
+    threads: dict[Place, Thread] = {}
+    for place in sorted(parent):
+        known = numbers[place[0]]
+        number = known.setdefault(root(place), len(known))
+        threads[place] = place[0], number % MOST_THREADBLOCKS
+    return threads
+
+
+class _Writer:
+    """Goes through the list once and writes all threadblocks."""
+
+    def __init__(
+        self, messages: list[_Message], places: Places, ranks: int, *, in_place: bool
+    ) -> None:
+        self._places = places
+        self._reachable = reachable(places.sizes, in_place=in_place)
+        self._threads = _threads(messages, ranks)
+        idle = {(rank, 0) for rank in range(ranks)}
+        self._drafts = {t: Draft(t) for t in sorted(idle | set(self._threads.values()))}
+        self._touched: dict[Place, int] = {}  # by the message of that number, last
+        self._heard: dict[Thread, dict[Thread, int]] = {t: {} for t in self._drafts}
+        self._enter(messages)
+        for number, message in enumerate(messages):
+            if message.src == message.dst:
+                self._work(number, message)
+            else:
+                self._send(number, message)
+
+    @property
+    def drafts(self) -> list[Draft]:
+        return list(self._drafts.values())
+
+    def _ends(self, message: _Message) -> tuple[Thread, Thread]:
+        return self._threads[message.read[0]], self._threads[message.touched[0]]
+
+    def _enter(self, messages: list[_Message]) -> None:
+        sends = sorted({self._ends(m) for m in messages if m.src != m.dst})
+        for sender, receiver in sorted(sends, key=lambda ends: Channel(ends[1], ends[0]).order):
+            self._drafts[receiver].signal(Channel(receiver, sender), "rlxsignal")
+        for sender, receiver in sorted(sends, key=lambda ends: Channel(*ends).order):
+            self._drafts[sender].wait(Channel(sender, receiver), "rlxwait")
+
+    def _work(self, number: int, message: _Message) -> None:
+        draft = self._drafts[self._ends(message)[0]]
+        for source, target, added, _ in message.moves:
+            _apply(draft, source, target, added)
+            self._touch(number, source, target, added)
+
+    def _send(self, number: int, message: _Message) -> None:
+        sender, receiver = self._ends(message)
+        left: list[tuple[Range, Range, Range | None]] = []
+        for source, target, added, piece in message.moves:
+            lands = target
+            if added or not self._is_free(target, sender, receiver):
+                lands = self._places.stage(message.dst, piece)
+                left.append((lands, target, added))
+            self._drafts[sender].move("put", [source], lands)
+            self._touch(number, source, target, added)
+        self._drafts[sender].signal(Channel(sender, receiver))
+        self._drafts[receiver].wait(Channel(receiver, sender))
+        for lands, target, added in left:
+            _apply(self._drafts[receiver], lands, target, added)
+        self._heard[sender][sender] = number
+        for thread, last in self._heard[sender].items():
+            known = self._heard[receiver]
+            known[thread] = max(last, known.get(thread, NONE))
+
+    def _touch(self, number: int, *places: Range | None) -> None:
+        self._touched.update({place[:3]: number for place in places if place})
+
+    def _is_free(self, target: Range, sender: Thread, receiver: Thread) -> bool:
+        if target.buffer not in self._reachable:
+            return False
+        heard = self._heard[sender].get(receiver, NONE)
+        return self._touched.get(target[:3], NONE) <= heard
+
+
+def _apply(draft: Draft, source: Range, target: Range, added: Range | None) -> None:
+    if added:
+        draft.move(REDUCE, [added, source], target)
+    else:
+        draft.move("copy", [source], target)
+
+
+def _gpu(rank: int, drafts: list[Draft], places: Places) -> Gpu:
+    steps = [step for draft in drafts for step in draft.steps]
+    channels = sorted({c for step in steps for c in step.channels}, key=lambda c: c.order)
+    remotes = sorted({remote for step in steps for remote in _remotes(rank, step)})
+    return Gpu(
+        id=rank,
+        input_chunks=places.sizes.inputs,
+        output_chunks=places.sizes.outputs,
+        scratch_chunks=places.scratch[rank],
+        threadblocks=tuple(_threadblock(draft, channels, remotes) for draft in drafts),
+        channels=(Channels("memory", tuple(c.peer for c in channels)),) if channels else (),
+        remote_buffers=tuple(RemoteBuffer(peer, buffer, ("memory",)) for peer, buffer in remotes),
+    )
+
+
+def _remotes(rank: int, step: Step) -> set[Remote]:
+    return {(each.rank, each.buffer) for each in step.targets if each.rank != rank}
+
+
+def _threadblock(draft: Draft, channels: list[Channel], remotes: list[Remote]) -> Threadblock:
+    rank, number = draft.thread
+    own = [c for c in channels if c.here == draft.thread]
+    used = sorted(set[Remote]().union(*(_remotes(rank, step) for step in draft.steps)))
+    _check_limits(draft, len(own), len(used))
+    return Threadblock(
+        number,
+        tuple(_operation(rank, step, own, used) for step in draft.steps),
+        (ThreadblockChannels("memory", tuple(map(channels.index, own))),) if own else (),
+        (RemoteBufferRefs("memory", tuple(map(remotes.index, used))),) if used else (),
+    )
+
+
+def _operation(rank: int, step: Step, own: list[Channel], used: list[Remote]) -> Operation:
+    def chunks(each: Range) -> Chunks:
+        if each.rank == rank:
+            return Chunks(each.index, each.size, type=each.buffer)
+        return Chunks(each.index, each.size, buffer_id=used.index((each.rank, each.buffer)))
+
+    return Operation(
+        step.name,
+        tuple(map(chunks, step.sources)),
+        tuple(map(chunks, step.targets)),
+        tuple(map(own.index, step.channels)),
+        "memory" if step.channels or step.name == "put" else None,
+        "sum" if step.name == REDUCE else None,
+    )
+
+
+def _check_limits(draft: Draft, channels: int, remotes: int) -> None:
+    for what, count, most, advice in (
+        ("operations", len(draft.steps), MOST_OPERATIONS, "with fewer steps"),
+        ("channels", channels, MOST_CHANNELS, "in which a rank has fewer peers"),
+        ("remote buffers", remotes, MOST_CHANNELS, "in which a rank has fewer peers"),
+    ):
+        if count > most:
+            rank, number = draft.thread
+            raise BadInput(
+                f"gpu {rank}, threadblock {number} would have {count} {what}, and MSCCL++ takes "
+                f"at most {most}: take an algorithm {advice}, or fewer ranks"
+            )
