@@ -13,9 +13,9 @@ from weft.checks import require_name
 from weft.collective import Collective, equal_weights
 from weft.errors import BadInput
 from weft.formats.mscclpp.memory import Buffers, buffers, offset_in_place
-from weft.formats.mscclpp.operations import PACKETS
-from weft.formats.mscclpp.order import Cell, Memory, Move, Run
+from weft.formats.mscclpp.order import Move, moves_of
 from weft.formats.mscclpp.plan import Plan, decode_plan
+from weft.formats.mscclpp.races import PACKETS, Cell, Memory
 from weft.formats.mscclpp.reading import read_acts
 from weft.kinds import Holds, Kind
 from weft.schedule.schedule import NONE, Schedule, ScheduleDraft
@@ -30,8 +30,8 @@ def schedule_from_mscclpp(content: bytes) -> Schedule:
     kind, factor, sizes = _collective(plan)
     acts = read_acts(plan)
     sizes = Buffers(*(size * acts.shares for size in sizes))
-    memory = Memory(_offsets(plan, kind, sizes), plan.use_double_scratch_buffer)
-    moves = Run(acts, len(plan.gpus), memory).moves
+    memory = Memory(_offsets(plan, sizes), plan.use_double_scratch_buffer)
+    moves = moves_of(acts, len(plan.gpus), memory)
     root = _root(kind, moves, memory) if kind.rooted else None
     weights = (equal_weights(factor * acts.shares),)
     collective = Collective(kind, len(plan.gpus), root, weights=weights)
@@ -71,7 +71,7 @@ def _collective(plan: Plan) -> tuple[Kind, int, Buffers]:
     return kind, factor, sizes
 
 
-def _offsets(plan: Plan, kind: Kind, sizes: Buffers) -> dict[tuple[int, str], int] | None:
+def _offsets(plan: Plan, sizes: Buffers) -> dict[tuple[int, str], int] | None:
     if not plan.inplace:
         return None
     return {

@@ -14,20 +14,23 @@ import numpy as np
 
 from weft.collective import Collective, Table
 from weft.errors import BadInput
+from weft.formats.mscclpp.plan import Letter
 from weft.kinds import Holds, Ints, Kind
+from weft.schedule.replay import Rows
 
 
 class Range(NamedTuple):
     """Chunks that lie side by side."""
 
     rank: int
-    buffer: str
-    index: int
+    buffer: Letter
+    first: int
     size: int
+    packets: bool = False  # of data and flags, in scratch
 
     @property
     def end(self) -> int:
-        return self.index + self.size
+        return self.first + self.size
 
 
 class Cut(NamedTuple):
@@ -86,7 +89,9 @@ def reachable(sizes: Buffers, *, in_place: bool) -> str:
 class Places:
     """Each slot's chunks; slots that are one memory have one place."""
 
-    def __init__(self, collective: Collective, moved: Ints, transfers: Table, *, in_place: bool):
+    def __init__(
+        self, collective: Collective, moved: Rows, transfers: Table, *, in_place: bool
+    ) -> None:
         self._collective = collective
         self.block, self._pieces = cut(collective)
         self.sizes = buffers(collective, self.block)
@@ -109,7 +114,7 @@ class Places:
         self.scratch[rank] += size
         return Range(rank, "s", self.scratch[rank] - size, size)
 
-    def _lay_out(self, contents: Table, letter: str) -> None:
+    def _lay_out(self, contents: Table, letter: Letter) -> None:
         used = [0] * self._collective.ranks
         for rank, slot, piece, _, _ in contents.tolist():
             size = int(self._pieces[piece])
@@ -124,7 +129,7 @@ class Places:
             else:
                 self._ranges[rank, slot] = self._ranges[rank, place]
 
-    def _lay_out_scratch(self, moved: Ints, transfers: Table) -> None:
+    def _lay_out_scratch(self, moved: Rows, transfers: Table) -> None:
         """A scratch slot is as large as the largest piece that it ever holds."""
         first, largest = self._collective.scratch(0), dict[tuple[int, int], int]()
         for (_, dst, _, slot, *_), piece in zip(transfers.tolist(), moved.tolist(), strict=True):

@@ -16,8 +16,6 @@ SEMAPHORES = frozenset({"sem_acquire", "sem_release"})
 SWITCH = frozenset({"glres", "gstore", "gstorepkt"})
 WITH_SIGNAL = frozenset({"pws", "pwsf"})
 
-PACKETS = "p"  # scratch, where each chunk is data and flags
-
 
 class Row(NamedTuple):
     """Buffers in order as a pattern: L is local, R remote.
@@ -85,13 +83,13 @@ def effects(
     _check(name, found)
     if name in {"put", "ppkt"} and not port and len({s.buffer for s in sources}) > 1:
         raise BadInput(f"{name} has sources in several buffers, and the executor reads only one")
-    if name == "get" and any(e.sources[0].index != e.target.index for e in found):
+    if name == "get" and any(e.sources[0].first != e.target.first for e in found):
         raise BadInput("get takes its source from another index than its target: write the same")
     return found
 
 
 def _as_packets(ranges: Sequence[Range], first: int) -> list[Range]:
-    found = [*ranges[:first], *(each._replace(buffer=PACKETS) for each in ranges[first:])]
+    found = [*ranges[:first], *(each._replace(packets=True) for each in ranges[first:])]
     if any(each.buffer != "s" for each in ranges[first:]):
         raise BadInput("packets are held by scratch only: write type s")
     return found
@@ -126,5 +124,5 @@ def _check(name: str, found: tuple[Effect, ...]) -> None:
 
 
 def _overlap(one: Range, other: Range) -> bool:
-    same = (one.rank, one.buffer) == (other.rank, other.buffer)
-    return same and one.index < other.end and other.index < one.end
+    same = (one.rank, one.buffer, one.packets) == (other.rank, other.buffer, other.packets)
+    return same and one.first < other.end and other.first < one.end

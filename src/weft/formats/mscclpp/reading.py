@@ -165,7 +165,7 @@ class _Threadblock:
 
     def __init__(
         self, plan: Plan, gpu: Gpu, block: Threadblock, shares: int, peers: dict[End, int]
-    ):
+    ) -> None:
         self._plan, self._gpu, self._block = plan, gpu, block
         self._shares, self._peers = shares, peers
         self._path = f"gpus[{gpu.id}].threadblocks[{block.id}]"

@@ -70,7 +70,7 @@ class Step:
     def _goes_on_with(self, other: Step) -> bool:
         """Every range of the other begins where the last one of this ends."""
         return all(
-            (end.rank, end.buffer, end.end) == (range_.rank, range_.buffer, range_.index)
+            (end.rank, end.buffer, end.end) == (range_.rank, range_.buffer, range_.first)
             for mine, theirs in ((self.sources, other.sources), (self.targets, other.targets))
             for end, range_ in zip(mine[-len(theirs) :], theirs, strict=True)
         )
@@ -88,11 +88,11 @@ class Step:
 class Draft:
     """The operations of one threadblock so far."""
 
-    def __init__(self, thread: Thread):
+    def __init__(self, thread: Thread) -> None:
         self.thread = thread
         self.steps: list[Step] = []
-        self._read = set[tuple[str, int]]()  # since the last nop
-        self._written = set[tuple[str, int]]()
+        self._read: set[tuple[str, int]] = set()  # since the last nop
+        self._written: set[tuple[str, int]] = set()
         self._waited = False
 
     def move(self, name: str, sources: list[Range], target: Range) -> None:
@@ -120,12 +120,14 @@ class Draft:
             (each.buffer, chunk)
             for each in ranges
             if each.rank == rank
-            for chunk in range(each.index, each.end)
+            for chunk in range(each.first, each.end)
         }
 
     def _synchronize(self) -> None:
         self.steps.append(Step("nop"))
-        self._read, self._written, self._waited = set(), set(), False
+        self._read.clear()
+        self._written.clear()
+        self._waited = False
 
     def _append(self, step: Step) -> None:
         if not (self.steps and self.steps[-1].extend(step)):

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from weft.collective import Table
 from weft.errors import BadInput
 from weft.formats.mscclpp.memory import Places, Range, reachable
 from weft.formats.mscclpp.plan import (
@@ -33,6 +32,7 @@ from weft.formats.mscclpp.plan import (
     Channels,
     Chunks,
     Gpu,
+    Letter,
     Operation,
     Plan,
     RemoteBuffer,
@@ -43,11 +43,12 @@ from weft.formats.mscclpp.plan import (
 )
 from weft.formats.mscclpp.threadblock import REDUCE, Channel, Draft, Step, Thread
 from weft.kinds import Kind
+from weft.schedule.replay import Rows
 from weft.schedule.schedule import NONE, Schedule
 from weft.schedule.verify import pieces_moved
 
-Place = tuple[int, str, int]  # rank, buffer, first chunk
-Remote = tuple[int, str]  # rank, buffer
+Place = tuple[int, Letter, int]  # rank, buffer, first chunk
+Remote = tuple[int, Letter]  # rank, buffer
 
 
 def mscclpp_plan(schedule: Schedule, *, in_place: bool = False) -> bytes:
@@ -84,7 +85,7 @@ def _plan(schedule: Schedule, *, in_place: bool) -> Plan:
     )
 
 
-def _messages(schedule: Schedule, pieces: Table) -> Iterator[list[tuple[int, ...]]]:
+def _messages(schedule: Schedule, pieces: Rows) -> Iterator[list[tuple[int, ...]]]:
     """Rows of transfers, with their pieces, that travel together."""
     rows = [
         (*row, piece)
@@ -99,7 +100,7 @@ def _messages(schedule: Schedule, pieces: Table) -> Iterator[list[tuple[int, ...
 class _Message:
     """What travels together, as ranges."""
 
-    def __init__(self, rows: list[tuple[int, ...]], places: Places):
+    def __init__(self, rows: list[tuple[int, ...]], places: Places) -> None:
         self.src, self.dst = rows[0][:2]
         self.moves: list[tuple[Range, Range, Range | None, int]] = []
         for _, _, src_slot, dst_slot, addend, _, _, piece in rows:
@@ -254,8 +255,8 @@ def _threadblock(draft: Draft, channels: list[Channel], remotes: list[Remote]) -
 def _operation(rank: int, step: Step, own: list[Channel], used: list[Remote]) -> Operation:
     def chunks(each: Range) -> Chunks:
         if each.rank == rank:
-            return Chunks(each.index, each.size, type=each.buffer)
-        return Chunks(each.index, each.size, buffer_id=used.index((each.rank, each.buffer)))
+            return Chunks(each.first, each.size, type=each.buffer)
+        return Chunks(each.first, each.size, buffer_id=used.index((each.rank, each.buffer)))
 
     return Operation(
         step.name,
