@@ -3,7 +3,8 @@
 What a threadblock *knows* is the set of acts that are over for all its threads: an act of its own
 after a `nop`; one of another threadblock after a wait, and a `nop`, for a signal that was sent by
 somebody who knew it.  What a port does is known to who waits for a signal that went through the
-port behind it, and after a flush.  A relaxed signal says only that its gpu has entered the call.
+port behind it, and after a flush.  A relaxed signal, or wait, says only that
+its gpu has entered the call.
 
 A put is done late, when the threadblock that waits for it has come to the wait, as far as that is
 possible: so the list of moves is in the order in which a schedule was written.
@@ -16,9 +17,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft.errors import BadInput
+from weft.formats.mscclpp.acts import Act, Acts, End
 from weft.formats.mscclpp.operations import SIGNALS, WAITS
 from weft.formats.mscclpp.races import Cell, Ledger, Memory, cell_of, packets_read
-from weft.formats.mscclpp.reading import Act, Acts, End
 from weft.formats.mscclpp.threadblock import Thread
 from weft.formats.mscclpp.waiting import Need, Point, Users, deadlock, deliveries
 
@@ -63,7 +64,8 @@ class _Run:
         self.moves: list[Move] = []
         self._acts, self._ranks = acts, ranks
         self._states = {t: _State(list_, 1 << t[0]) for t, list_ in acts.threads.items()}
-        self._next_bit = 1 << ranks  # those before say that a rank has entered
+        self._next_bit = 1 << ranks
+        self._entries = self._next_bit - 1  # the bits before say that a rank has entered
         self._ledger = Ledger(memory)
         # What is known to who receives the next signals, takes the next tokens, flushes a port.
         self._signals: dict[End, deque[int]] = {end: deque() for end in acts.peers}
@@ -119,7 +121,8 @@ class _Run:
             if act.name in SIGNALS:
                 self._signal(state, act, end)
             elif act.name in WAITS:
-                state.heard |= self._signals[end].popleft()
+                known = self._signals[end].popleft()
+                state.heard |= known if act.name == "wait" else known & self._entries
             elif act.name == "sem_acquire":
                 state.heard |= self._tokens[end].popleft()
             elif act.name == "sem_release":

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.errors import BadInput
+from weft.formats.mscclpp.acts import Act
 from weft.formats.mscclpp.memory import Range
-from weft.formats.mscclpp.reading import Act
 
 PACKETS = "p"
 

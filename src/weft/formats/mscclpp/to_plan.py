@@ -63,7 +63,11 @@ def _plan(schedule: Schedule, *, in_place: bool) -> Plan:
     collective = schedule.collective
     pieces = pieces_moved(schedule)
     places = Places(collective, pieces, schedule.transfers, in_place=in_place)
-    messages = [_Message(rows, places) for rows in _messages(schedule, pieces)]
+    messages = [
+        message
+        for message in (_Message(rows, places) for rows in _messages(schedule, pieces))
+        if message.moves
+    ]
     drafts = _Writer(messages, places, collective.ranks, in_place=in_place).drafts
     sizes = places.sizes
     chunks = sizes.outputs if collective.kind is Kind.ALLGATHER else sizes.inputs
@@ -107,7 +111,8 @@ class _Message:
             source = places.of(self.src, src_slot, piece)
             target = places.of(self.dst, dst_slot, piece)
             added = None if addend == NONE else places.of(self.dst, addend, piece)
-            self.moves.append((source, target, added, piece))
+            if added or source != target:  # In place, what is to be copied may be there already.
+                self.moves.append((source, target, added, piece))
 
     @property
     def read(self) -> list[Place]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from weft.errors import BadInput
+from weft.formats.mscclpp.acts import Act, Acts, End
 from weft.formats.mscclpp.operations import SIGNALS, WAITS
 from weft.formats.mscclpp.races import Cell, cell_of, name_of
-from weft.formats.mscclpp.reading import Act, Acts, End
 from weft.formats.mscclpp.threadblock import Thread
 
 Point = tuple[Thread, int]  # an act, by its place in the list of its threadblock

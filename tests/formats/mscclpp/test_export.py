@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weft
+from formats.mscclpp.executor import Machine, draw_blocks, expected
+from formats.mscclpp.mutants import mutants
+from twins.correct import correct_schedule
+from weft.formats.mscclpp import mscclpp_plan, schedule_from_mscclpp
+from weft.formats.mscclpp.plan import MOST_CHANNELS, MOST_OPERATIONS, MOST_THREADBLOCKS
+
+
+@st.composite
+def classic(draw: st.DrawFn, most: int) -> tuple[weft.Schedule, bool]:
+    algorithm, n = draw(st.sampled_from(weft.ALGORITHMS)), draw(st.integers(1, most))
+    schedule = algorithm.build(weft.Collective.named(algorithm.kind, n))
+    return schedule, draw(st.sampled_from(ways(schedule)))
+
+
+def ways(schedule: weft.Schedule) -> list[bool]:
+    """In place, or not."""
+    return [False] * schedule.out_of_place + [True] * schedule.in_place
+
+
+def exportable(seed: int) -> weft.Schedule:
+    draw = Random(seed)
+    while True:
+        schedule = correct_schedule(draw, draw.randint(1, 5))
+        if not schedule.collective.uneven and schedule.collective.kind is not weft.Kind.BARRIER:
+            return schedule
+
+
+def run(schedule: weft.Schedule, seed: int, *, in_place: bool) -> None:
+    """Three calls in a row, in random order, end in the right numbers."""
+    plan = json.loads(mscclpp_plan(schedule, in_place=in_place))
+    collective, draw = schedule.collective, Random(seed)
+    gpu = plan["gpus"][0]
+    pieces = collective.pieces
+    rows = collective.final[collective.final["rank"] == collective.final["rank"][0]]
+    blocks = len(set(pieces[rows["piece"]]["block"].tolist()))
+    chunks = gpu["output_chunks"] // blocks
+    calls = [draw_blocks(collective, chunks, draw) for _ in range(3)]
+    found = Machine(plan, collective, draw).run(calls)
+    for rank, outputs in enumerate(found):
+        for blocks_given, output in zip(calls, outputs, strict=True):
+            wanted = expected(collective, chunks, blocks_given, rank)
+            assert output[: len(wanted)].tolist() == wanted.tolist()
+
+
+@given(classic(5), st.integers(0, 2**32))
+def test_an_exported_algorithm_computes_what_it_should_in_any_order(given_, seed):
+    schedule, in_place = given_
+    run(schedule, seed, in_place=in_place)
+
+
+@given(st.integers(0, 2**32))
+def test_any_correct_schedule_can_be_exported_and_run(seed):
+    schedule = exportable(seed)
+    for in_place in ways(schedule):
+        run(schedule, seed, in_place=in_place)
+
+
+@pytest.mark.parametrize("algorithm", weft.ALGORITHMS, ids=lambda a: f"{a.name} {a.kind}")
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 16])
+def test_an_exported_algorithm_comes_back_correct_and_goes_out_the_same(algorithm, n):
+    schedule = algorithm.build(weft.Collective.named(algorithm.kind, n))
+    for in_place in ways(schedule):
+        plan = mscclpp_plan(schedule, in_place=in_place)
+        back = schedule_from_mscclpp(plan)
+        weft.verify(back)
+        assert back.collective.kind is algorithm.kind
+        assert (back.in_place, back.out_of_place) == (in_place, not in_place)
+        assert mscclpp_plan(back, in_place=in_place) == plan
+
+
+@given(st.integers(0, 2**32))
+def test_any_correct_schedule_comes_back_correct_and_settles(seed):
+    """What another order of its transfers made different is the same from the second time on."""
+    schedule = exportable(seed)
+    for in_place in ways(schedule):
+        back = schedule_from_mscclpp(mscclpp_plan(schedule, in_place=in_place))
+        weft.verify(back)
+        assert back.collective.kind is schedule.collective.kind
+        again = mscclpp_plan(back, in_place=in_place)
+        assert mscclpp_plan(schedule_from_mscclpp(again), in_place=in_place) == again
+
+
+@given(classic(16))
+def test_what_is_exported_keeps_to_the_limits_of_the_executor(given_):
+    schedule, in_place = given_
+    plan = json.loads(mscclpp_plan(schedule, in_place=in_place))
+    for gpu in plan["gpus"]:
+        assert 1 <= len(gpu["threadblocks"]) <= MOST_THREADBLOCKS
+        assert min(gpu["input_chunks"], gpu["output_chunks"]) > 0
+        for block in gpu["threadblocks"]:
+            assert len(block["ops"]) <= MOST_OPERATIONS
+            assert sum(len(each["channel_ids"]) for each in block["channels"]) <= MOST_CHANNELS
+    chunks = max(gpu[f"{side}_chunks"] for gpu in plan["gpus"] for side in ("input", "scratch"))
+    per_chunk = plan["max_message_size"] // plan["gpus"][0]["input_chunks"]
+    assert plan["collective"] == "allgather" or per_chunk * chunks < 2**32
+
+
+def test_transfers_of_one_message_become_one_put_and_one_signal():
+    draft = weft.ScheduleDraft(weft.broadcast(2).cut(4))
+    collective = draft.collective
+    draft.move(0, 1, range(4), collective.output(np.arange(4)), message=0)
+    draft.copy(0, range(4), collective.output(np.arange(4)))
+    plan = json.loads(mscclpp_plan(draft.schedule("whole", in_place=False)))
+    names = Counter(name_of(plan, 0))
+    assert (names["put"], names["signal"], names["copy"]) == (1, 1, 1)
+    assert all(size == 4 for size in sizes_of(plan, 0))
+
+
+def test_a_put_goes_straight_to_a_slot_that_the_sender_knows_to_be_free():
+    """In the second lap of a ring, signals that went round have told so: nothing is staged."""
+    plan = json.loads(mscclpp_plan(weft.classic.ring_allreduce(weft.allreduce(4))))
+    assert all(name != "copy" for rank in range(4) for name in name_of(plan, rank))
+    assert [gpu["scratch_chunks"] for gpu in plan["gpus"]] == [3] * 4
+
+
+def test_a_put_is_staged_where_the_receiver_may_still_read_the_slot():
+    """Rank 1 saves what it is to send before rank 0, which has not heard of it, overwrites it."""
+    collective = weft.alltoall(2)
+    draft = weft.ScheduleDraft(collective)
+    draft.copy(1, 0, collective.scratch(0))
+    draft.move(0, 1, 1, collective.output(0))
+    draft.move(1, 0, collective.scratch(0), collective.output(1))
+    schedule = draft.schedule("swap", out_of_place=False)
+    run(schedule, 1, in_place=True)
+    plan = json.loads(mscclpp_plan(schedule, in_place=True))
+    assert plan["gpus"][1]["scratch_chunks"] == 2
+    assert plan["gpus"][0]["scratch_chunks"] == 0
+
+
+def name_of(plan: dict[str, Any], rank: int) -> list[str]:
+    return [op["name"] for block in plan["gpus"][rank]["threadblocks"] for op in block["ops"]]
+
+
+def sizes_of(plan: dict[str, Any], rank: int) -> list[int]:
+    return [
+        chunks["size"]
+        for block in plan["gpus"][rank]["threadblocks"]
+        for op in block["ops"]
+        for chunks in op.get("src_buff", ())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "in_place", "reason"),
+    [
+        (lambda: star(20), False, r"channels, and MSCCL\+\+ takes at most 16"),
+        (lambda: chatter(40), False, r"operations, and MSCCL\+\+ takes at most 64"),
+        (lambda: one_way(in_place=False), True, "does not work in place: .* in_place=False"),
+        (lambda: one_way(out_of_place=False), False, "out of place: .* in_place=True"),
+        (uneven, False, "allgatherv over 2 ranks cannot be"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_in_one_line(schedule, in_place, reason):
+    with pytest.raises(weft.BadInput, match=reason) as caught:
+        mscclpp_plan(schedule(), in_place=in_place)
+    assert "\n" not in str(caught.value)
+
+
+def star(n: int) -> weft.Schedule:
+    draft = weft.ScheduleDraft(weft.broadcast(n))
+    draft.move(0, range(1, n), 0, draft.collective.output(0))
+    draft.copy(0, 0, draft.collective.output(0))
+    return draft.schedule("star", in_place=False)
+
+
+def chatter(times: int) -> weft.Schedule:
+    draft = weft.ScheduleDraft(weft.broadcast(2))
+    draft.move(0, 1, 0, draft.collective.scratch(np.zeros(times, np.int64)))
+    draft.move(0, 1, 0, draft.collective.output(0))
+    draft.copy(0, 0, draft.collective.output(0))
+    return draft.schedule("chatter", in_place=False)
+
+
+def one_way(**claims: bool) -> weft.Schedule:
+    draft = weft.ScheduleDraft(weft.broadcast(2))
+    draft.move(0, 1, 0, draft.collective.output(0))
+    if claims.get("out_of_place", True):
+        draft.copy(0, 0, draft.collective.output(0))
+    return draft.schedule("one way", **claims)
+
+
+def uneven() -> weft.Schedule:
+    draft = weft.ScheduleDraft(weft.allgatherv(2))
+    draft.move([0, 1], [1, 0], 0, draft.collective.output(np.arange(2)))
+    draft.copy([0, 1], 0, draft.collective.output(np.arange(2)))
+    return draft.schedule("uneven")
+
+
+@pytest.mark.slow
+def test_every_mutant_of_a_plan_is_noticed_or_harmless():
+    """Harmless are a nop too many, and neighbours that may change places."""
+    tried, alive = Counter[str](), Counter[str]()
+    for algorithm in weft.ALGORITHMS:
+        schedule = algorithm.build(weft.Collective.named(algorithm.kind, 3))
+        for in_place in ways(schedule):
+            plan = json.loads(mscclpp_plan(schedule, in_place=in_place))
+            for name, mutant in mutants(plan):
+                tried[name] += 1
+                try:
+                    weft.verify(schedule_from_mscclpp(json.dumps(mutant).encode()))
+                except (weft.BadInput, weft.WrongSchedule):
+                    continue
+                alive[name] += 1
+    assert sum(tried.values()) > 3000
+    assert tried["drop wait"] > 50
+    assert set(alive) == {"repeat nop", "swap"}
+    assert alive["swap"] < tried["swap"] // 4
