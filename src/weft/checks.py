@@ -11,10 +11,11 @@ from msgspec import Meta, Struct
 from weft.errors import BadInput
 
 MOST_NUMBER = (1 << 63) - 1
+MOST_NAME = 80  # characters
 
 Natural = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
 
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 _.:+*/()-]{0,78}[A-Za-z0-9_.:+*/()-])?")
+_NAME = re.compile(rf"[A-Za-z0-9]([A-Za-z0-9 _.:+*/()-]{{0,{MOST_NAME - 2}}}[A-Za-z0-9_.:+*/()-])?")
 
 
 class Fields(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -25,8 +26,8 @@ def require_name(what: str, name: str) -> None:
     """Names are shown on terminals and pages and stand in text files, so they are kept plain."""
     if not _NAME.fullmatch(name):
         raise BadInput(
-            f"{what} is named {name[:40]!r}: use 1 to 80 letters, digits, spaces and _.:+*/()-, "
-            "first a letter or digit, last no space"
+            f"{what} is named {name[:40]!r}: use 1 to {MOST_NAME} letters, digits, spaces and "
+            "_.:+*/()-, first a letter or digit, last no space"
         )
 
 

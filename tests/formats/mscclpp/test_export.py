@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -108,6 +109,15 @@ def test_what_is_exported_keeps_to_the_limits_of_the_executor(given_):
     assert plan["collective"] == "allgather" or per_chunk * chunks < 2**32
 
 
+def test_plans_have_names_of_their_own_however_long_those_of_the_schedules_are():
+    """Plans of one name would be taken for one by the executor."""
+    schedule = replace(weft.classic.ring_allreduce(weft.allreduce(2)), name="x" * 80)
+    names = {
+        json.loads(mscclpp_plan(schedule, in_place=in_place))["name"] for in_place in (False, True)
+    }
+    assert names == {"x" * 68 + " allreduce 2", "x" * 59 + " allreduce 2 in place"}
+
+
 def test_transfers_of_one_message_become_one_put_and_one_signal():
     draft = weft.ScheduleDraft(weft.broadcast(2).cut(4))
     collective = draft.collective
@@ -153,22 +163,6 @@ def sizes_of(plan: dict[str, Any], rank: int) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("schedule", "in_place", "reason"),
-    [
-        (lambda: star(20), False, r"channels, and MSCCL\+\+ takes at most 16"),
-        (lambda: chatter(40), False, r"operations, and MSCCL\+\+ takes at most 64"),
-        (lambda: one_way(in_place=False), True, "does not work in place: .* in_place=False"),
-        (lambda: one_way(out_of_place=False), False, "out of place: .* in_place=True"),
-        (uneven, False, "allgatherv over 2 ranks cannot be"),
-    ],
-)
-def test_what_cannot_be_exported_is_refused_in_one_line(schedule, in_place, reason):
-    with pytest.raises(weft.BadInput, match=reason) as caught:
-        mscclpp_plan(schedule(), in_place=in_place)
-    assert "\n" not in str(caught.value)
-
-
 def star(n: int) -> weft.Schedule:
     draft = weft.ScheduleDraft(weft.broadcast(n))
     draft.move(0, range(1, n), 0, draft.collective.output(0))
@@ -192,11 +186,34 @@ def one_way(**claims: bool) -> weft.Schedule:
     return draft.schedule("one way", **claims)
 
 
+def odd() -> weft.Schedule:
+    draft = weft.ScheduleDraft(weft.broadcast(1).cut([1, 131073]))
+    draft.copy(0, range(2), draft.collective.output(np.arange(2)))
+    return draft.schedule("odd")
+
+
 def uneven() -> weft.Schedule:
     draft = weft.ScheduleDraft(weft.allgatherv(2))
     draft.move([0, 1], [1, 0], 0, draft.collective.output(np.arange(2)))
     draft.copy([0, 1], 0, draft.collective.output(np.arange(2)))
     return draft.schedule("uneven")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "in_place", "reason"),
+    [
+        (lambda: star(20), False, r"channels, and MSCCL\+\+ takes at most 16"),
+        (lambda: chatter(40), False, r"operations, and MSCCL\+\+ takes at most 64"),
+        (lambda: one_way(in_place=False), True, "does not work in place: .* in_place=False"),
+        (lambda: one_way(out_of_place=False), False, "out of place: .* in_place=True"),
+        (odd, False, "needs 131074 chunks in a buffer, more than 65536: cut blocks less"),
+        (uneven, False, "allgatherv over 2 ranks cannot be"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_in_one_line(schedule, in_place, reason):
+    with pytest.raises(weft.BadInput, match=reason) as caught:
+        mscclpp_plan(schedule(), in_place=in_place)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.collective import Collective, Table
 from weft.errors import BadInput
-from weft.formats.mscclpp.plan import Letter
+from weft.formats.mscclpp.plan import MOST_CHUNKS, Letter
 from weft.kinds import Holds, Ints, Kind
 from weft.schedule.replay import Rows
 
@@ -95,6 +95,11 @@ class Places:
         self._collective = collective
         self.block, self._pieces = cut(collective)
         self.sizes = buffers(collective, self.block)
+        if max(self.sizes) > MOST_CHUNKS:
+            raise BadInput(
+                f"{collective!r} needs {max(self.sizes)} chunks in a buffer, more than "
+                f"{MOST_CHUNKS}: cut blocks less, or into pieces whose weights have a divisor"
+            )
         self._in_place = in_place
         self._ranges: dict[tuple[int, int], Range] = {}
         self.scratch = [0] * collective.ranks  # chunks used so far

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from weft.errors import BadInput
@@ -74,20 +75,35 @@ class _Run:
         self._meeting: dict[End, list[Thread]] = {}
         self._users = Users(acts)
         self._deliveries = deliveries(acts)
+        self._senders: dict[Thread, set[Thread]] = {}
+        for (sender, _), (waiter, _) in self._deliveries.items():
+            self._senders.setdefault(waiter, set()).add(sender)
+        self._turns: list[tuple[int, Thread]] = []
+        self._held: list[Thread] = []  # by a put that might be early
+        self._now = (0, (0, 0))
 
     def go(self) -> None:
-        """Let everybody go on who can; when nobody can, do one put early."""
-        while any(state.act for state in self._states.values()):
-            went = [self._advance(thread) for thread in self._states]
-            if not any(went) and not any(self._step(t, early=True) for t in self._states):
-                first = next(thread for thread, state in self._states.items() if state.act)
-                raise BadInput(deadlock(first, self._current))
+        """Let everybody go on who can, in turn; when nobody can, do one put early."""
+        for thread in self._states:
+            heappush(self._turns, (0, thread))
+        while self._turns or self._held:
+            if self._turns:
+                self._now = heappop(self._turns)
+                while self._step(self._now[1], early=False):
+                    pass
+            else:
+                thread = heappop(self._held)
+                if self._step(thread, early=True):
+                    self._wake(thread)
+        for thread, state in self._states.items():
+            if state.act:
+                raise BadInput(deadlock(thread, self._current))
 
-    def _advance(self, thread: Thread) -> bool:
-        went = False
-        while self._step(thread, early=False):
-            went = True
-        return went
+    def _wake(self, *threads: Thread) -> None:
+        """Those behind the one whose turn it is come in this round, the others in the next."""
+        turn, now = self._now
+        for thread in threads:
+            heappush(self._turns, (turn + (thread <= now), thread))
 
     def _step(self, thread: Thread, *, early: bool) -> bool:
         state = self._states[thread]
@@ -99,11 +115,13 @@ class _Run:
         if act.effects:
             waiter = self._deliveries.get((thread, state.at))
             if waiter and not early and self._states[waiter[0]].at < waiter[1]:
+                heappush(self._held, thread)
                 return False
             self._move(state, act, waiter)
         else:
             self._synchronize(state, act)
         state.at += 1
+        self._wake(*self._users.woken_by(act), *self._senders.get(thread, ()))
         return True
 
     def _missing(self, act: Act) -> list[End | Cell]:
@@ -174,6 +192,9 @@ class _Run:
                 known |= state.knows
             for each in met:
                 self._states[each].knows = known
+            self._wake(*met)
+            for each in met:
+                self._wake(*self._senders.get(each, ()))
             met.clear()
         return True
 

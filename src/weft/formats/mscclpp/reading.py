@@ -9,7 +9,8 @@ from weft.formats.mscclpp.acts import Acts, End, limit, want
 from weft.formats.mscclpp.plan import MOST_SEMAPHORES, Gpu, Plan
 from weft.formats.mscclpp.resolving import ThreadblockReader, connected, flat
 
-MOST_MOVED = 1 << 22  # chunks, by all operations together
+MOST_ACTS = 1 << 17  # of a plan
+MOST_MOVED = 1 << 20  # chunks, by all operations together
 MOST_SHARES = 1 << 12  # into which groups of threadblocks may cut a chunk
 
 
@@ -28,6 +29,7 @@ def read_acts(plan: Plan) -> Acts:
         for gpu in plan.gpus
         for block in gpu.threadblocks
     }
+    limit("operations, of all gpus,", sum(map(len, threads.values())), MOST_ACTS)
     moved = sum(e.target.size for acts in threads.values() for act in acts for e in act.effects)
     if moved > MOST_MOVED:
         raise BadInput(f"the plan moves {moved} chunks, more than {MOST_MOVED}: take larger chunks")

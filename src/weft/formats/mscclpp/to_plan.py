@@ -21,34 +21,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from weft.checks import MOST_NAME
 from weft.errors import BadInput
+from weft.formats.mscclpp.gpus import gpu_of
 from weft.formats.mscclpp.memory import Places, Range, reachable
 from weft.formats.mscclpp.plan import (
     ALIGNMENT,
-    MOST_CHANNELS,
     MOST_OFFSET,
-    MOST_OPERATIONS,
     MOST_THREADBLOCKS,
-    Channels,
-    Chunks,
-    Gpu,
     Letter,
-    Operation,
     Plan,
-    RemoteBuffer,
-    RemoteBufferRefs,
-    Threadblock,
-    ThreadblockChannels,
     encode_plan,
 )
-from weft.formats.mscclpp.threadblock import REDUCE, Channel, Draft, Step, Thread
+from weft.formats.mscclpp.threadblock import REDUCE, Channel, Draft, Thread
 from weft.kinds import Kind
 from weft.schedule.replay import Rows
 from weft.schedule.schedule import NONE, Schedule
 from weft.schedule.verify import pieces_moved
 
 Place = tuple[int, Letter, int]  # rank, buffer, first chunk
-Remote = tuple[int, Letter]  # rank, buffer
 
 
 def mscclpp_plan(schedule: Schedule, *, in_place: bool = False) -> bytes:
@@ -72,21 +63,25 @@ def _plan(schedule: Schedule, *, in_place: bool) -> Plan:
     sizes = places.sizes
     chunks = sizes.outputs if collective.kind is Kind.ALLGATHER else sizes.inputs
     largest = MOST_OFFSET // max(sizes.inputs, sizes.outputs, *places.scratch)
-    way = " in place" if in_place else ""
-    suffix = f" {collective.kind} {collective.ranks}{way}"
     return Plan(
-        # The executor tells plans apart by their names.
-        name=schedule.name.removesuffix(suffix) + suffix,
+        name=_name(schedule, in_place=in_place),
         collective=str(collective.kind),
         protocol="Simple",
         inplace=in_place,
         gpus=tuple(
-            _gpu(rank, [d for d in drafts if d.thread[0] == rank], places)
+            gpu_of(rank, [d for d in drafts if d.thread[0] == rank], places)
             for rank in range(collective.ranks)
         ),
         min_message_size=ALIGNMENT * chunks,
         max_message_size=largest // ALIGNMENT * ALIGNMENT * chunks,
     )
+
+
+def _name(schedule: Schedule, *, in_place: bool) -> str:
+    """The executor tells plans apart by their names."""
+    collective = schedule.collective
+    suffix = f" {collective.kind} {collective.ranks}{' in place' * in_place}"
+    return schedule.name.removesuffix(suffix)[: MOST_NAME - len(suffix)].rstrip() + suffix
 
 
 def _messages(schedule: Schedule, pieces: Rows) -> Iterator[list[tuple[int, ...]]]:
@@ -223,65 +218,3 @@ def _apply(draft: Draft, source: Range, target: Range, added: Range | None) -> N
         draft.move(REDUCE, [added, source], target)
     else:
         draft.move("copy", [source], target)
-
-
-def _gpu(rank: int, drafts: list[Draft], places: Places) -> Gpu:
-    steps = [step for draft in drafts for step in draft.steps]
-    channels = sorted({c for step in steps for c in step.channels}, key=lambda c: c.order)
-    remotes = sorted({remote for step in steps for remote in _remotes(rank, step)})
-    return Gpu(
-        id=rank,
-        input_chunks=places.sizes.inputs,
-        output_chunks=places.sizes.outputs,
-        scratch_chunks=places.scratch[rank],
-        threadblocks=tuple(_threadblock(draft, channels, remotes) for draft in drafts),
-        channels=(Channels("memory", tuple(c.peer for c in channels)),) if channels else (),
-        remote_buffers=tuple(RemoteBuffer(peer, buffer, ("memory",)) for peer, buffer in remotes),
-    )
-
-
-def _remotes(rank: int, step: Step) -> set[Remote]:
-    return {(each.rank, each.buffer) for each in step.targets if each.rank != rank}
-
-
-def _threadblock(draft: Draft, channels: list[Channel], remotes: list[Remote]) -> Threadblock:
-    rank, number = draft.thread
-    own = [c for c in channels if c.here == draft.thread]
-    used = sorted(set[Remote]().union(*(_remotes(rank, step) for step in draft.steps)))
-    _check_limits(draft, len(own), len(used))
-    return Threadblock(
-        number,
-        tuple(_operation(rank, step, own, used) for step in draft.steps),
-        (ThreadblockChannels("memory", tuple(map(channels.index, own))),) if own else (),
-        (RemoteBufferRefs("memory", tuple(map(remotes.index, used))),) if used else (),
-    )
-
-
-def _operation(rank: int, step: Step, own: list[Channel], used: list[Remote]) -> Operation:
-    def chunks(each: Range) -> Chunks:
-        if each.rank == rank:
-            return Chunks(each.first, each.size, type=each.buffer)
-        return Chunks(each.first, each.size, buffer_id=used.index((each.rank, each.buffer)))
-
-    return Operation(
-        step.name,
-        tuple(map(chunks, step.sources)),
-        tuple(map(chunks, step.targets)),
-        tuple(map(own.index, step.channels)),
-        "memory" if step.channels or step.name == "put" else None,
-        "sum" if step.name == REDUCE else None,
-    )
-
-
-def _check_limits(draft: Draft, channels: int, remotes: int) -> None:
-    for what, count, most, advice in (
-        ("operations", len(draft.steps), MOST_OPERATIONS, "with fewer steps"),
-        ("channels", channels, MOST_CHANNELS, "in which a rank has fewer peers"),
-        ("remote buffers", remotes, MOST_CHANNELS, "in which a rank has fewer peers"),
-    ):
-        if count > most:
-            rank, number = draft.thread
-            raise BadInput(
-                f"gpu {rank}, threadblock {number} would have {count} {what}, and MSCCL++ takes "
-                f"at most {most}: take an algorithm {advice}, or fewer ranks"
-            )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from weft.errors import BadInput
 from weft.formats.mscclpp.acts import Act, Acts, End
 from weft.formats.mscclpp.operations import SIGNALS, WAITS
-from weft.formats.mscclpp.races import Cell, cell_of, name_of
+from weft.formats.mscclpp.races import Cell, cell_of, name_of, packets_read
 from weft.formats.mscclpp.threadblock import Thread
 
 Point = tuple[Thread, int]  # an act, by its place in the list of its threadblock
@@ -22,10 +22,13 @@ class Users:
     def __init__(self, acts: Acts) -> None:
         self._acts = acts
         self._of: dict[tuple[str, End | Cell], Thread] = {}
+        self._readers: dict[Cell, set[Thread]] = {}
         for thread, list_ in acts.threads.items():
             for act in list_:
                 for kind, what in _uses(act):
                     self._add(kind, what, thread, act)
+                for cell in packets_read(act):
+                    self._readers.setdefault(cell, set()).add(thread)
 
     def _add(self, kind: str, what: End | Cell, thread: Thread, act: Act) -> None:
         """Two that count on one channel would take each other's signals."""
@@ -35,6 +38,18 @@ class Users:
                 f"{act.place}: {kind} on {what.type} {what.number} of gpu {what.rank}, where "
                 f"threadblock {other[1]} does so too: give each its own"
             )
+
+    def woken_by(self, act: Act) -> set[Thread]:
+        """Who may have waited for it."""
+        found: set[Thread | None] = set()
+        for kind, what in _uses(act):
+            if not isinstance(what, End):
+                found |= self._readers.get(what, set())
+            elif kind == "signal":
+                found.add(self._of.get(("wait", self._acts.partners[what])))
+            elif kind == "sem_release":
+                found.add(self._of.get(("sem_acquire", what)))
+        return {thread for thread in found if thread}
 
     def need(self, act: Act, missing: End | Cell) -> Need:
         """Say what an act lacks."""
