@@ -234,4 +234,4 @@ def test_every_mutant_of_a_plan_is_noticed_or_harmless():
     assert sum(tried.values()) > 3000
     assert tried["drop wait"] > 50
     assert set(alive) == {"repeat nop", "swap"}
-    assert alive["swap"] < tried["swap"] // 4
+    assert sum(alive.values()) < sum(tried.values()) // 10

@@ -7,6 +7,8 @@ same offset: `reachable` says which those are.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from math import gcd, lcm
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from weft.errors import BadInput
 from weft.formats.mscclpp.plan import MOST_CHUNKS, Letter
 from weft.kinds import Holds, Ints, Kind
 from weft.schedule.replay import Rows
+from weft.schedule.schedule import NONE, Schedule
 
 
 class Range(NamedTuple):
@@ -86,13 +89,28 @@ def reachable(sizes: Buffers, *, in_place: bool) -> str:
     return "is" if sizes.inputs > sizes.outputs else "os"
 
 
-class Places:
-    """Each slot's chunks; slots that are one memory have one place."""
+Content = tuple[int, int, int]  # rank, slot, and for scratch how often it was written anew before
 
-    def __init__(
-        self, collective: Collective, moved: Rows, transfers: Table, *, in_place: bool
-    ) -> None:
-        self._collective = collective
+
+def contents_of(
+    transfers: Table, first_scratch: int
+) -> Iterator[tuple[Content, Content, Content | None]]:
+    """What each transfer reads, writes and adds to; what is added to in place stays the same."""
+    written: Counter[tuple[int, int]] = Counter()
+    for src, dst, src_slot, dst_slot, addend, *_ in transfers.tolist():
+        source = src, src_slot, written[src, src_slot]
+        added = None if addend == NONE else (dst, addend, written[dst, addend])
+        written[dst, dst_slot] += dst_slot >= first_scratch and dst_slot != addend
+        yield source, (dst, dst_slot, written[dst, dst_slot]), added
+
+
+class Places:
+    """Where each content lies; slots that are one memory have one place."""
+
+    def __init__(self, schedule: Schedule, moved: Rows, *, in_place: bool) -> None:
+        self._collective = collective = schedule.collective
+        self._moved: list[int] = moved.tolist()
+        self.contents = list(contents_of(schedule.transfers, collective.scratch(0)))
         self.block, self._pieces = cut(collective)
         self.sizes = buffers(collective, self.block)
         if max(self.sizes) > MOST_CHUNKS:
@@ -101,17 +119,16 @@ class Places:
                 f"{MOST_CHUNKS}: cut blocks less, or into pieces whose weights have a divisor"
             )
         self._in_place = in_place
-        self._ranges: dict[tuple[int, int], Range] = {}
+        self._ranges: dict[Content, Range] = {}
         self.scratch = [0] * collective.ranks  # chunks used so far
         self._lay_out(collective.initial, "i")
         self._lay_out(collective.final, "o")
         if in_place:
             self._join(collective.in_place)
-        self._lay_out_scratch(moved, transfers)
+        self._lay_out_scratch()
 
-    def of(self, rank: int, slot: int, piece: int) -> Range:
-        """Return the chunks that a slot needs for a piece."""
-        return self._ranges[rank, slot]._replace(size=int(self._pieces[piece]))
+    def of(self, content: Content) -> Range:
+        return self._ranges[content]
 
     def stage(self, rank: int, piece: int) -> Range:
         """Set scratch aside for one piece."""
@@ -123,24 +140,24 @@ class Places:
         used = [0] * self._collective.ranks
         for rank, slot, piece, _, _ in contents.tolist():
             size = int(self._pieces[piece])
-            self._ranges[rank, slot] = Range(rank, letter, used[rank], size)
+            self._ranges[rank, slot, 0] = Range(rank, letter, used[rank], size)
             used[rank] += size
 
     def _join(self, aliases: Table) -> None:
         """The larger of two buffers is reachable, so what both hold is told as its part."""
         for rank, slot, place in aliases.tolist():
             if self.sizes.outputs > self.sizes.inputs:
-                self._ranges[rank, place] = self._ranges[rank, slot]
+                self._ranges[rank, place, 0] = self._ranges[rank, slot, 0]
             else:
-                self._ranges[rank, slot] = self._ranges[rank, place]
+                self._ranges[rank, slot, 0] = self._ranges[rank, place, 0]
 
-    def _lay_out_scratch(self, moved: Rows, transfers: Table) -> None:
-        """A scratch slot is as large as the largest piece that it ever holds."""
-        first, largest = self._collective.scratch(0), dict[tuple[int, int], int]()
-        for (_, dst, _, slot, *_), piece in zip(transfers.tolist(), moved.tolist(), strict=True):
-            if slot >= first:
-                size = int(self._pieces[piece])
-                largest[dst, slot] = max(size, largest.get((dst, slot), 0))
-        for (rank, slot), size in sorted(largest.items()):
-            self._ranges[rank, slot] = Range(rank, "s", self.scratch[rank], size)
+    def _lay_out_scratch(self) -> None:
+        """Contents of a slot have places of their own: no threadblock need wait for another's."""
+        sizes: dict[Content, int] = {}
+        for (_, target, _), piece in zip(self.contents, self._moved, strict=True):
+            if target[1] >= self._collective.scratch(0):
+                sizes[target] = int(self._pieces[piece])
+        for content, size in sorted(sizes.items()):
+            rank = content[0]
+            self._ranges[content] = Range(rank, "s", self.scratch[rank], size)
             self.scratch[rank] += size

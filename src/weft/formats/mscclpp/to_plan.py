@@ -1,7 +1,8 @@
 """A schedule as an MSCCL++ execution plan, done by puts over memory channels.
 
 Threadblocks: slots of a rank that touch each other there, by a transfer or by sharing a message,
-belong to one threadblock, which does what concerns them in list order.  So no two threadblocks of
+belong to one threadblock, which does what concerns them in list order.  A scratch slot counts as a
+new one each time that it is written anew, so what only takes turns in it is apart.  So no two threadblocks of
 a rank share data, and all waiting is between ranks.  A wait stands at the place in the list of the
 signal that it is for, so nothing can wait for what comes later: no plan made here deadlocks.
 
@@ -20,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from operator import itemgetter
 
 from weft.checks import MOST_NAME
 from weft.errors import BadInput
 from weft.formats.mscclpp.gpus import gpu_of
-from weft.formats.mscclpp.memory import Places, Range, reachable
+from weft.formats.mscclpp.memory import Content, Places, Range, reachable
 from weft.formats.mscclpp.plan import (
     ALIGNMENT,
     MOST_OFFSET,
@@ -53,12 +55,8 @@ def mscclpp_plan(schedule: Schedule, *, in_place: bool = False) -> bytes:
 def _plan(schedule: Schedule, *, in_place: bool) -> Plan:
     collective = schedule.collective
     pieces = pieces_moved(schedule)
-    places = Places(collective, pieces, schedule.transfers, in_place=in_place)
-    messages = [
-        message
-        for message in (_Message(rows, places) for rows in _messages(schedule, pieces))
-        if message.moves
-    ]
+    places = Places(schedule, pieces, in_place=in_place)
+    messages = [message for message in _messages(schedule, places, pieces) if message.moves]
     drafts = _Writer(messages, places, collective.ranks, in_place=in_place).drafts
     sizes = places.sizes
     chunks = sizes.outputs if collective.kind is Kind.ALLGATHER else sizes.inputs
@@ -84,28 +82,26 @@ def _name(schedule: Schedule, *, in_place: bool) -> str:
     return schedule.name.removesuffix(suffix)[: MOST_NAME - len(suffix)].rstrip() + suffix
 
 
-def _messages(schedule: Schedule, pieces: Rows) -> Iterator[list[tuple[int, ...]]]:
-    """Rows of transfers, with their pieces, that travel together."""
-    rows = [
-        (*row, piece)
-        for row, piece in zip(schedule.transfers.tolist(), pieces.tolist(), strict=True)
-    ]
-    alone = -2 - len(rows)
-    keys = [row[5] if row[5] != NONE else alone + at for at, row in enumerate(rows)]
-    for _, group in groupby(zip(keys, rows, strict=True), key=lambda pair: pair[0]):
-        yield [row for _, row in group]
+def _messages(schedule: Schedule, places: Places, pieces: Rows) -> Iterator[_Message]:
+    """What travels together; a transfer without a message travels alone."""
+    numbers = schedule.transfers["message"].tolist()
+    keys = [(number, at if number == NONE else NONE) for at, number in enumerate(numbers)]
+    rows = zip(keys, places.contents, pieces.tolist(), strict=True)
+    for _, group in groupby(rows, key=itemgetter(0)):
+        yield _Message([(*contents, piece) for _, contents, piece in group], places)
 
 
 class _Message:
     """What travels together, as ranges."""
 
-    def __init__(self, rows: list[tuple[int, ...]], places: Places) -> None:
-        self.src, self.dst = rows[0][:2]
+    def __init__(
+        self, rows: list[tuple[Content, Content, Content | None, int]], places: Places
+    ) -> None:
+        self.src, self.dst = rows[0][0][0], rows[0][1][0]
         self.moves: list[tuple[Range, Range, Range | None, int]] = []
-        for _, _, src_slot, dst_slot, addend, _, _, piece in rows:
-            source = places.of(self.src, src_slot, piece)
-            target = places.of(self.dst, dst_slot, piece)
-            added = None if addend == NONE else places.of(self.dst, addend, piece)
+        for from_, to, plus, piece in rows:
+            source, target = places.of(from_), places.of(to)
+            added = places.of(plus) if plus else None
             if added or source != target:  # In place, what is to be copied may be there already.
                 self.moves.append((source, target, added, piece))
 
