@@ -107,6 +107,7 @@ def change(path: str, value: object, content: dict[str, Any] | None = None) -> d
 
 OPS = "gpus.0.threadblocks.0.ops"
 PUT = f"{OPS}.4"
+PIPE = "gpus.1.threadblocks.0.ops.0"
 SUM = op("re", [here("o", 0), here("o", 1)], [here("o", 0)], reduce_op="max")
 GLRES = {"name": "glres", "src_buff": [{"switch_channel_id": 0, "index": 0, "size": 1}]}
 CIRCLE = plan(
@@ -213,6 +214,14 @@ UNREADABLE = [
     ),
     (change("gpus.1.threadblocks.0.ops.3", NOP, handed_over(barrier=False)), "deadlock"),
     (change("gpus.1.threadblocks.1.ops.1", None, handed_over(barrier=False)), "race"),
+    (change(f"{PIPE}.iter_context.unit_size", 0, piped()), r"ops\[0\] would be done zero times"),
+    (change(f"{PIPE}.ops.0", {"name": "pipeline"}, piped()), "a pipeline in a pipeline"),
+    (
+        change(f"{PIPE}.ops.0", op("copy", [here("s", 0, 2)], [here("o", 0, 2)]), piped()),
+        "dst_buff size is 2: write up to num_chunks",
+    ),
+    (change(f"{OPS}.0.ops", [NOP]), r"ops\[0\].ops is given: write none"),
+    (change("gpus.0.semaphores", [{"init_value": 1 << 31}]), "init_value is 2147483648"),
     (change("gpus.1.semaphores.0.init_value", 1, handed_over(barrier=False)), "race"),
 ]
 

@@ -118,7 +118,6 @@ class Places:
                 f"{collective!r} needs {max(self.sizes)} chunks in a buffer, more than "
                 f"{MOST_CHUNKS}: cut blocks less, or into pieces whose weights have a divisor"
             )
-        self._in_place = in_place
         self._ranges: dict[Content, Range] = {}
         self.scratch = [0] * collective.ranks  # chunks used so far
         self._lay_out(collective.initial, "i")

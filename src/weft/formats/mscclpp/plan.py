@@ -24,7 +24,7 @@ MOST_SEMAPHORES = 16  # of a gpu
 MOST_OFFSET = (1 << 32) - 1  # bytes
 MOST_CHUNKS = 1 << 16  # our own, of a buffer: a message is a multiple of 16 bytes for each
 MOST_THREADBLOCKS = 64  # our own: all of a gpu must run at once, and an A100 has 108 processors
-MOST_VALUES = 1 << 22  # in a file
+MOST_VALUES = 1 << 21  # in a file
 ALIGNMENT = 16  # bytes; an operation moves that many at a time
 THREADS = 1024  # of a threadblock
 

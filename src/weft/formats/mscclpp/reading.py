@@ -9,12 +9,14 @@ from weft.formats.mscclpp.acts import Acts, End, limit, want
 from weft.formats.mscclpp.plan import MOST_SEMAPHORES, Gpu, Plan
 from weft.formats.mscclpp.resolving import ThreadblockReader, connected, flat
 
-MOST_ACTS = 1 << 17  # of a plan
+MOST_GPUS = 1 << 12
+MOST_ACTS = 1 << 17  # of a plan, and as many ends of channels
 MOST_MOVED = 1 << 20  # chunks, by all operations together
 MOST_SHARES = 1 << 12  # into which groups of threadblocks may cut a chunk
 
 
 def read_acts(plan: Plan) -> Acts:
+    limit("gpus", len(plan.gpus), MOST_GPUS)
     for number, gpu in enumerate(plan.gpus):
         _check_gpu(f"gpus[{number}]", number, gpu, len(plan.gpus))
     shares = _shares(plan)
@@ -24,6 +26,7 @@ def read_acts(plan: Plan) -> Acts:
         for kind in ("memory", "port")
         for number, peer in enumerate(connected(gpu, kind))
     }
+    limit("channels, of all gpus,", len(peers), MOST_ACTS)
     threads = {
         (gpu.id, block.id): list(ThreadblockReader(plan, gpu, block, shares, peers).acts())
         for gpu in plan.gpus
@@ -46,6 +49,8 @@ def _check_gpu(path: str, number: int, gpu: Gpu, ranks: int) -> None:
     for at, block in enumerate(gpu.threadblocks):
         want(block.id == at, f"{path}.threadblocks[{at}].id", block.id, str(at))
     limit(f"{path}.semaphores", len(gpu.semaphores), MOST_SEMAPHORES)
+    for semaphore in gpu.semaphores:
+        limit(f"{path}.semaphores init_value", semaphore.init_value, MOST_ACTS)
     for peer in (*connected(gpu, "memory"), *connected(gpu, "port")):
         fits = peer < ranks and peer != number
         want(fits, f"{path}.channels connected_to", peer, f"another gpu, below {ranks}")

@@ -71,13 +71,18 @@ class ThreadblockReader:
     def acts(self) -> Iterator[Act]:
         for number, operation in enumerate(self._block.ops):
             path = f"{self._path}.ops[{number}]"
-            if operation.name == "pipeline":
-                for inner, each in enumerate(operation.ops):
-                    want(each.name != "pipeline", f"{path}.ops[{inner}]", "a pipeline", "another")
-                    yield from self._acts(f"{path}.ops[{inner}]", each)
-            else:
-                want(not operation.ops, f"{path}.ops", "given", "none, or a pipeline")
+            if operation.name != "pipeline":
+                want(not operation.ops, f"{path}.ops", "given", "none, or make it a pipeline")
                 yield from self._acts(path, operation)
+                continue
+            context = operation.iter_context
+            if context is None or not (context.unit_size and context.num_chunks):
+                raise BadInput(f"{path} would be done zero times: write an iter_context above 0")
+            for inner, each in enumerate(operation.ops):
+                for chunks in each.dst_buff:
+                    size = f"{path}.ops[{inner}].dst_buff size"
+                    want(chunks.size <= context.num_chunks, size, chunks.size, "up to num_chunks")
+                yield from self._acts(f"{path}.ops[{inner}]", each)
 
     def _acts(self, path: str, operation: Operation) -> Iterator[Act]:
         try:
@@ -105,6 +110,8 @@ class ThreadblockReader:
             yield name, (), *self._barrier(operation)
         elif name == "nop":
             yield name, (), (), 0
+        elif name == "pipeline":
+            raise BadInput("a pipeline in a pipeline: write its operations into the outer one")
         elif name in SWITCH:
             raise BadInput(
                 f"{name} lets a switch work for several gpus at once, which no transfer says: "
