@@ -141,8 +141,40 @@ TWICE = plan(
     gpu((1, 1, 1)),
     protocol="LL",
 )
+MIXED = plan(
+    "broadcast",
+    gpu(
+        (1, 1, 2),
+        block(
+            op("cpkt", [here("i", 0)], [here("s", 0)]),
+            op("copy", [here("i", 0)], [here("s", 1)]),
+        ),
+    ),
+    gpu((1, 1, 2)),
+    protocol="LL",
+)
+RELEASE = token("sem_release", 0)
+GENEROUS = [tell("signal", 0), tell("wait", 0), NOP, RELEASE, RELEASE]
+WAIT = block(tell("wait", 0), channels={"memory": [0]})
+CROWD = plan(
+    "broadcast",
+    gpu((1, 1, 0), WAIT, WAIT, peers={"memory": [1]}),
+    gpu((1, 1, 0), peers={"memory": [0]}),
+)
+ONE_SIDED = plan(
+    "broadcast",
+    gpu((1, 1, 0), block(tell("signal", 0), channels={"memory": [0]}), peers={"memory": [1]}),
+    gpu((1, 1, 0)),
+)
 
 UNREADABLE = [
+    (MIXED, "the packets of scratch chunk 0 of gpu 0 lie on its chunk 1, which holds other data"),
+    (CROWD, r"wait on memory 0 of gpu 0, where threadblock 0 does so too: give each its own"),
+    (ONE_SIDED, "signals gpu 1, which has no channel of type memory back: connect both"),
+    (
+        change("gpus.1.threadblocks.0.ops", GENEROUS, handed_over(barrier=False)),
+        "semaphore 0 of gpu 1 ends with 1, but starts with 0: acquire it as often",
+    ),
     (change("gpus.1.id", 5), r"gpus\[1\]\.id is 5: write 1"),
     (change("gpus.0.threadblocks.0.id", 2), r"gpus\[0\]\.threadblocks\[0\]\.id is 2"),
     (
