@@ -241,6 +241,38 @@ def handed_over(*, barrier: bool) -> Json:
     )
 
 
+def fetched(*, ends_together: bool) -> Json:
+    """A broadcast of two, whose receiver gets the data; the root may stay until that is over."""
+    last = [NOP, tell("rlxsignal", 0)], [tell("rlxwait", 0)]
+    get = op("get", [there(0, 0)], [here("o", 0)])
+    return plan(
+        "broadcast",
+        gpu(
+            (1, 1, 0),
+            block(
+                op("copy", [here("i", 0)], [here("o", 0)]),
+                tell("signal", 0),
+                *last[1] * ends_together,
+                channels={"memory": [0]},
+            ),
+            peers={"memory": [1]},
+        ),
+        gpu(
+            (1, 1, 0),
+            block(
+                tell("wait", 0),
+                NOP,
+                get,
+                *last[0] * ends_together,
+                channels={"memory": [0]},
+                remote={"memory": [0]},
+            ),
+            peers={"memory": [0]},
+            remote=[(0, "i")],
+        ),
+    )
+
+
 def shared() -> Json:
     """The exchange over memory, with each put and copy done by a group of two threadblocks."""
     content = memory_exchange()

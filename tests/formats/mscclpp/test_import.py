@@ -15,6 +15,7 @@ from formats.mscclpp.plans import (
     Json,
     block,
     encoded,
+    fetched,
     gpu,
     handed_over,
     here,
@@ -39,6 +40,7 @@ READABLE: dict[str, Callable[[], Json]] = {
     **{name: partial(packets, name) for name in ("respkt", "repkt", "recpkt", "recspkt", "cpkt")},
     "barrier": lambda: handed_over(barrier=True),
     "semaphore": lambda: handed_over(barrier=False),
+    "get": partial(fetched, ends_together=True),
     "group": shared,
     "pipeline": piped,
 }
@@ -168,6 +170,7 @@ ONE_SIDED = plan(
 )
 
 UNREADABLE = [
+    (fetched(ends_together=False), "reads input chunk 0 of gpu 0, and that gpu may leave the call"),
     (MIXED, "the packets of scratch chunk 0 of gpu 0 lie on its chunk 1, which holds other data"),
     (CROWD, r"wait on memory 0 of gpu 0, where threadblock 0 does so too: give each its own"),
     (ONE_SIDED, "signals gpu 1, which has no channel of type memory back: connect both"),

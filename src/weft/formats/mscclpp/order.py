@@ -3,8 +3,8 @@
 What a threadblock *knows* is the set of acts that are over for all its threads: an act of its own
 after a `nop`; one of another threadblock after a wait, and a `nop`, for a signal that was sent by
 somebody who knew it.  What a port does is known to who waits for a signal that went through the
-port behind it, and after a flush.  A relaxed signal, or wait, says only that
-its gpu has entered the call.
+port behind it, and after a flush.  A relaxed signal, or wait, tells that its gpu has entered the
+call, and that reads are over, but nothing about what was written.
 
 A put is done late, when the threadblock that waits for it has come to the wait, as far as that is
 possible: so the list of moves is in the order in which a schedule was written.
@@ -42,6 +42,7 @@ class _State:
     at: int = 0
     heard: int = 0  # known after the next nop
     running: int = 0  # acts of its own that are over after the next nop
+    over: int = 0  # what else is over, though what it wrote may not be seen yet
 
     @property
     def act(self) -> Act | None:
@@ -69,7 +70,8 @@ class _Run:
         self._entries = self._next_bit - 1  # the bits before say that a rank has entered
         self._ledger = Ledger(memory)
         # What is known to who receives the next signals, takes the next tokens, flushes a port.
-        self._signals: dict[End, deque[int]] = {end: deque() for end in acts.peers}
+        # A signal tells it apart from what is merely over, for it may be relaxed.
+        self._signals: dict[End, deque[tuple[int, int]]] = {end: deque() for end in acts.peers}
         self._tokens = {end: deque([0] * count) for end, count in acts.semaphores.items()}
         self._ports: dict[End, int] = {}
         self._meeting: dict[End, list[Thread]] = {}
@@ -139,8 +141,9 @@ class _Run:
             if act.name in SIGNALS:
                 self._signal(state, act, end)
             elif act.name in WAITS:
-                known = self._signals[end].popleft()
+                known, over = self._signals[end].popleft()
                 state.heard |= known if act.name == "wait" else known & self._entries
+                state.over |= over
             elif act.name == "sem_acquire":
                 state.heard |= self._tokens[end].popleft()
             elif act.name == "sem_release":
@@ -159,7 +162,7 @@ class _Run:
             known = 1 << act.thread[0]
         else:
             known = state.knows | self._ports.get(end, 0)
-        self._signals[partner].append(known)
+        self._signals[partner].append((known, state.knows | state.over))
 
     def _move(self, state: _State, act: Act, waiter: Point | None) -> None:
         bit, known = self._next_bit, state.knows | self._ledger.told_by(packets_read(act))
@@ -212,11 +215,12 @@ class _Run:
                     f"semaphore {end.number} of gpu {end.rank} ends with {len(tokens)}, but starts "
                     f"with {self._acts.semaphores[end]}: acquire it as often as you release it"
                 )
-        known = [0] * self._ranks
+        known, over = [0] * self._ranks, [0] * self._ranks
         for (rank, _), state in self._states.items():
             state.synchronize()
             known[rank] |= state.knows
-        self._ledger.check_end(known)
+            over[rank] |= state.knows | state.over
+        self._ledger.check_end(known, over)
 
     def _current(self, thread: Thread) -> tuple[Act, Need] | None:
         """The act at which a threadblock is, and what it lacks."""

@@ -64,13 +64,12 @@ class Ledger:
         return known
 
     def touch(self, cell: Cell, act: Act, bit: int, known: int, *, write: bool) -> None:
-        rank, buffer, _ = cell
-        if buffer == PACKETS:
+        rank = cell[0]
+        if cell[1] == PACKETS:
             if write:
                 self._write_packets(cell, act, bit | known)
             return
-        safe = buffer == "s" and self._memory.double_scratch
-        if rank != act.thread[0] and not safe and not known >> rank & 1:
+        if rank != act.thread[0] and not self._takes_turns(cell) and not known >> rank & 1:
             raise BadInput(
                 f"{act.place} reaches {name_of(cell)} before gpu {rank} is known to have entered "
                 "the call: let that gpu signal first"
@@ -88,6 +87,10 @@ class Ledger:
         else:
             touched.read.append((bit, act))
 
+    def _takes_turns(self, cell: Cell) -> bool:
+        """Whether the next call has other memory for it."""
+        return cell[1] == "s" and self._memory.double_scratch
+
     def _write_packets(self, cell: Cell, act: Act, known: int) -> None:
         if cell in self._packets:
             raise BadInput(
@@ -96,13 +99,18 @@ class Ledger:
             )
         self._packets[cell] = known
 
-    def check_end(self, known: list[int]) -> None:
-        """No rank may leave, knowing so much, while others still write to it."""
-        for (rank, buffer, index), touched in self._cells.items():
-            if touched.written and touched.written[0] & ~known[rank]:
+    def check_end(self, known: list[int], over: list[int]) -> None:
+        """No rank may leave while others still write to it, or read what it has."""
+        for cell, touched in self._cells.items():
+            if self._takes_turns(cell):
+                continue
+            written = [touched.written] if touched.written else []
+            late = [(act, "writes") for bit, act in written if bit & ~known[cell[0]]]
+            late += [(act, "reads") for bit, act in touched.read if bit & ~over[cell[0]]]
+            for act, does in late:
                 raise BadInput(
-                    f"{touched.written[1].place} writes {name_of((rank, buffer, index))}, and that "
-                    "gpu may leave the call before: let it wait"
+                    f"{act.place} {does} {name_of(cell)}, and that gpu may leave the call before: "
+                    "let it wait"
                 )
         for rank, buffer, index in self._packets:
             # A packet is data and flag, so it takes the room of two chunks.
