@@ -17,8 +17,10 @@ from weft.formats.chakra.reading import schedule_from_chakra
 from weft.formats.chakra.writing import chakra_files
 from weft.formats.files import write_bytes
 from weft.formats.msccl.file import Wanted, to_msccl
+from weft.formats.mscclpp import mscclpp_plan, schedule_from_mscclpp
 from weft.formats.nccl_graph import nccl_graph
 from weft.formats.weft_json import schedule_to_json
+from weft.schedule.parts import in_parts
 from weft.schedule.schedule import Schedule
 from weft.schedule.text import format_text
 from weft.schedule.verify import verify
@@ -28,6 +30,7 @@ from weft.topology.topology import Topology
 class Target(StrEnum):
     """What a file is for."""
 
+    MSCCLPP = "mscclpp"
     MSCCL_EXECUTOR = "msccl-executor"
     MSCCL = "msccl"
     RCCL = "rccl"
@@ -51,6 +54,7 @@ class Options(TypedDict, total=False):
 
 _MSCCL = {"in_place", "parts", "protocol", "min_size", "max_size"}
 _USES = {
+    Target.MSCCLPP: {"in_place", "parts"},
     Target.MSCCL_EXECUTOR: _MSCCL,
     Target.MSCCL: _MSCCL,
     Target.RCCL: _MSCCL,
@@ -96,6 +100,8 @@ def exported(schedule: Schedule, target: str, options: Options) -> list[bytes]:
             return [format_text(schedule).encode()]
         case Target.NCCL_GRAPH:
             return [nccl_graph(schedule, options.get("topology"))]
+        case Target.MSCCLPP:
+            return [_mscclpp(in_parts(schedule, options.get("parts", 1)))]
         case Target.CHAKRA:
             return _chakra(schedule, options.get("size"))
         case _:
@@ -106,6 +112,12 @@ def exported(schedule: Schedule, target: str, options: Options) -> list[bytes]:
                 options.get("max_size", 0),
             )
             return [to_msccl(schedule, target, wanted)]
+
+
+def _mscclpp(schedule: Schedule) -> bytes:
+    content = mscclpp_plan(schedule, in_place=not schedule.out_of_place)
+    verify(schedule_from_mscclpp(content))
+    return content
 
 
 def _chakra(schedule: Schedule, size: int | None) -> list[bytes]:

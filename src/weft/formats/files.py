@@ -16,6 +16,7 @@ from weft.formats.chakra.calls import Call, calls_from_chakra
 from weft.formats.chakra.paths import rank_paths
 from weft.formats.chakra.reading import schedule_from_chakra
 from weft.formats.msccl.file import fitness, from_msccl
+from weft.formats.mscclpp import schedule_from_mscclpp
 from weft.formats.weft_json import (
     schedule_from_json,
     schedule_to_json,
@@ -98,7 +99,8 @@ def _schedule(content: bytes) -> Schedule:
     content = content.removeprefix(codecs.BOM_UTF8)
     start = content[:100].lstrip()
     if start.startswith((b"{", b"[")):
-        return schedule_from_json(content)
+        ours = b'"weft-schedule"' in content[:200] or b'"gpus"' not in content
+        return schedule_from_json(content) if ours else schedule_from_mscclpp(content)
     if start.startswith(b"<"):
         return from_msccl(content)
     try:
