@@ -1,46 +1,82 @@
 """An MSCCL++ execution plan as a schedule, where a list of transfers can say what it does.
 
-The plan is done once, act by act, and checked on the way (`order.py`); what is moved becomes the
-list.  A pipeline is done as for data that fits into one of its units.
+A pipeline is done as for data that fits into one of its units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from weft.checks import require_name
 from weft.collective import Collective, equal_weights
 from weft.errors import BadInput
-from weft.formats.mscclpp.memory import Buffers, buffers, offset_in_place
-from weft.formats.mscclpp.order import Move, moves_of
+from weft.formats.listing import listed, table_of
+from weft.formats.mscclpp.acts import Acts
+from weft.formats.mscclpp.knowledge import check_presence, knowledge
+from weft.formats.mscclpp.meetings import Meetings, meetings_of
+from weft.formats.mscclpp.memory import Buffers, buffers
+from weft.formats.mscclpp.moving import landings_of, messages_of
 from weft.formats.mscclpp.plan import Plan, decode_plan
-from weft.formats.mscclpp.races import PACKETS, Cell, Memory
 from weft.formats.mscclpp.reading import read_acts
+from weft.formats.mscclpp.slots import Slots
+from weft.formats.threads import Message, Threads, events_of, in_order, needs_of, nowhere
 from weft.kinds import Holds, Kind
-from weft.schedule.schedule import NONE, Schedule, ScheduleDraft
-
-Row = tuple[Cell, Cell, Cell | None]  # source, target, addend
+from weft.schedule.schedule import Schedule, scratch_used
 
 
 def schedule_from_mscclpp(content: bytes) -> Schedule:
     """Return what a plan does, not yet verified; a plan that hangs or races is refused."""
     plan = decode_plan(content)
     require_name("the plan", plan.name)
-    kind, factor, sizes = _collective(plan)
+    kind, chunks, sizes = _collective(plan)
     acts = read_acts(plan)
-    sizes = Buffers(*(size * acts.shares for size in sizes))
-    memory = Memory(_offsets(plan, sizes), plan.use_double_scratch_buffer)
-    moves = moves_of(acts, len(plan.gpus), memory)
-    root = _root(kind, moves, memory) if kind.rooted else None
-    weights = (equal_weights(factor * acts.shares),)
+    meetings = meetings_of(acts)
+    threads = _threads(acts, meetings)
+    order = in_order(threads)
+    root = _root(kind, acts, order) if kind.rooted else None
+    weights = (equal_weights(chunks * acts.shares),)
     collective = Collective(kind, len(plan.gpus), root, weights=weights)
+    sizes = Buffers(*(size * acts.shares for size in sizes))
     scratch = max(gpu.scratch_chunks for gpu in plan.gpus) * acts.shares
-    slots = _Slots(collective, sizes, memory, scratch)
-    draft = ScheduleDraft(collective)
-    for message in _messages(moves):
-        _write(draft, [[slots.of(cell) for cell in row] for row in message], message)
-    return draft.schedule(plan.name, in_place=plan.inplace, out_of_place=not plan.inplace)
+    slots = Slots(collective, sizes, scratch, in_place=plan.inplace)
+    over = knowledge(acts, meetings)
+    double_scratch = plan.use_double_scratch_buffer
+    check_presence(acts, order, over, meetings.relaxed, double_scratch=double_scratch)
+    at_once = replace(threads, messages=messages_of(acts, slots, {}), places=slots.memory)
+    known = replace(at_once, thread=range(len(acts.steps)), after=over)
+    needs_of(known, order, events_of(known, order))
+    late = replace(at_once, messages=messages_of(acts, slots, landings_of(acts, meetings)))
+    table = table_of(_listed(late, at_once, slots))
+    return Schedule(
+        plan.name,
+        collective,
+        table,
+        scratch_used(collective, table),
+        in_place=plan.inplace,
+        out_of_place=not plan.inplace,
+    )
+
+
+def _threads(acts: Acts, meetings: Meetings) -> Threads:
+    numbers = {thread: number for number, thread in enumerate({act.thread: 0 for act in acts.steps})}
+    return Threads(
+        [numbers[act.thread] for act in acts.steps],
+        meetings.all,
+        (),
+        places=nowhere,
+        where=lambda step: str(acts.steps[step]),
+    )
+
+
+def _listed(late: Threads, at_once: Threads, slots: Slots) -> list[Message]:
+    """As if data landed only when it is waited for: that is the order in which plans are written.
+
+    It does not hold where others may touch the data before, because they heard of it elsewhere.
+    """
+    try:
+        return listed(late, slots.spare)
+    except BadInput:
+        return listed(at_once, slots.spare)
 
 
 def _collective(plan: Plan) -> tuple[Kind, int, Buffers]:
@@ -71,110 +107,16 @@ def _collective(plan: Plan) -> tuple[Kind, int, Buffers]:
     return kind, factor, sizes
 
 
-def _offsets(plan: Plan, sizes: Buffers) -> dict[tuple[int, str], int] | None:
-    if not plan.inplace:
-        return None
-    return {
-        (rank, letter): offset_in_place(letter, rank, sizes)
-        for rank in range(len(plan.gpus))
-        for letter in "io"
-    }
-
-
-def _root(kind: Kind, moves: list[Move], memory: Memory) -> int:
-    """The rank whose data is read though nobody wrote it, or whose output is written."""
+def _root(kind: Kind, acts: Acts, order: list[int]) -> int:
+    """The rank whose data is read first, or whose output is written."""
+    effects = [effect for step in order for effect in acts.steps[step].effects]
     if kind.shape.gives is Holds.ROOT:
-        written: set[Cell] = set()
-        found: set[int] = set()
-        for move in moves:
-            for source in move.sources:
-                if source[1] in "io" and memory.same(source) not in written:
-                    found.add(source[0])
-            written.add(memory.same(move.target))
-    else:
-        found = {move.target[0] for move in moves if move.target[1] in "io"}
+        read = (each for effect in effects for each in effect.sources)
+        return next((each.rank for each in read if each.buffer in "io"), 0)
+    found = {effect.target.rank for effect in effects if effect.target.buffer in "io"}
     if len(found) > 1:
         raise BadInput(
             f"the root of the {kind} cannot be told: gpus {', '.join(map(str, sorted(found)))} "
             "all behave like it; only one may"
         )
     return min(found, default=0)
-
-
-@dataclass(frozen=True)
-class _Slots:
-    """Which slot a chunk is."""
-
-    collective: Collective
-    sizes: Buffers
-    memory: Memory
-    scratch: int  # chunks, behind which packets are counted
-
-    def of(self, cell: Cell | None) -> int:
-        if cell is None:
-            return NONE
-        rank, buffer, index = cell
-        if buffer == PACKETS:
-            return self.collective.scratch(self.scratch + index)
-        if buffer == "s":
-            return self.collective.scratch(index)
-        shape, offsets = self.collective.kind.shape, self.memory.offsets
-        both = ("i", "o") if buffer == "i" else ("o", "i")
-        for letter in both if offsets else (buffer,):
-            here = index
-            if offsets:
-                here += offsets[rank, buffer] - offsets[rank, letter]
-            holds = shape.gives if letter == "i" else shape.wants
-            count = self.sizes.inputs if letter == "i" else self.sizes.outputs
-            if 0 <= here < count and (holds is not Holds.ROOT or rank == self.collective.root):
-                return here if letter == "i" else self.collective.output(here)
-        raise BadInput(
-            f"chunk {index} of {buffer} on gpu {rank} is used, where {self.collective!r} has no "
-            "data: use scratch"
-        )
-
-
-def _messages(moves: list[Move]) -> Iterator[list[Row]]:
-    """What one signal tells of travels together."""
-    message: list[Row] = []
-    last: tuple[object, ...] | None = None
-    for move in moves:
-        for row in _rows(move):
-            key = (move.group, row[0][0], row[1][0]) if move.group else None
-            if message and (key is None or key != last):
-                yield message
-                message = []
-            message.append(row)
-            last = key
-    if message:
-        yield message
-
-
-def _rows(move: Move) -> Iterator[Row]:
-    """A sum, addend by addend, into the target."""
-    sources = list(move.sources)
-    if len(sources) == 1:
-        yield sources[0], move.target, None
-        return
-    # What is already there is an addend first: else it would be written before it is read.
-    sources.sort(key=lambda cell: cell != move.target)
-    total = sources[0]
-    if total[0] != move.target[0]:
-        yield total, move.target, None
-        total = move.target
-    for source in sources[1:]:
-        yield source, move.target, total
-        total = move.target
-
-
-def _write(draft: ScheduleDraft, slots: list[list[int]], message: list[Row]) -> None:
-    columns = list(zip(*slots, strict=True))
-    (src, *_), (dst, *_) = message[0][:2]
-    draft.move(
-        src,
-        dst,
-        columns[0],
-        columns[1],
-        add=columns[2],
-        message=None if len(message) == 1 else 0,
-    )

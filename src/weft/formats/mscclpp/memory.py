@@ -35,6 +35,10 @@ class Range(NamedTuple):
     def end(self) -> int:
         return self.first + self.size
 
+    def __str__(self) -> str:
+        name = {"i": "input", "o": "output", "s": "scratch"}[self.buffer]
+        return f"{name} chunk {self.first} of gpu {self.rank}"
+
 
 class Cut(NamedTuple):
     """How many chunks a block has, and each piece of it."""

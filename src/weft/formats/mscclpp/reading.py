@@ -27,13 +27,14 @@ def read_acts(plan: Plan) -> Acts:
         for number, peer in enumerate(connected(gpu, kind))
     }
     limit("channels, of all gpus,", len(peers), MOST_ACTS)
-    threads = {
-        (gpu.id, block.id): list(ThreadblockReader(plan, gpu, block, shares, peers).acts())
+    steps = [
+        act
         for gpu in plan.gpus
         for block in gpu.threadblocks
-    }
-    limit("operations, of all gpus,", sum(map(len, threads.values())), MOST_ACTS)
-    moved = sum(e.target.size for acts in threads.values() for act in acts for e in act.effects)
+        for act in ThreadblockReader(plan, gpu, block, shares, peers).acts()
+    ]
+    limit("operations, of all gpus,", len(steps), MOST_ACTS)
+    moved = sum(effect.target.size for act in steps for effect in act.effects)
     if moved > MOST_MOVED:
         raise BadInput(f"the plan moves {moved} chunks, more than {MOST_MOVED}: take larger chunks")
     semaphores = {
@@ -41,7 +42,7 @@ def read_acts(plan: Plan) -> Acts:
         for gpu in plan.gpus
         for number, semaphore in enumerate(gpu.semaphores)
     }
-    return Acts(threads, _partners(peers), peers, semaphores, shares)
+    return Acts(steps, _partners(peers), peers, semaphores, shares)
 
 
 def _check_gpu(path: str, number: int, gpu: Gpu, ranks: int) -> None:

@@ -108,6 +108,7 @@ class ThreadblockReader:
             yield name, (), self._semaphores(operation), 0
         elif name == "barrier":
             yield name, (), *self._barrier(operation)
+            yield "go on", (), (), 0
         elif name == "nop":
             yield name, (), (), 0
         elif name == "pipeline":
