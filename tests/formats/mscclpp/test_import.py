@@ -170,13 +170,13 @@ ONE_SIDED = plan(
 )
 
 UNREADABLE = [
-    (fetched(ends_together=False), "reads input chunk 0 of gpu 0, and that gpu may leave the call"),
+    (fetched(ends_together=False), r"\(get\) touches input chunk 0 of gpu 0, and that gpu may leave the call before"),
     (MIXED, "the packets of scratch chunk 0 of gpu 0 lie on its chunk 1, which holds other data"),
-    (CROWD, r"wait on memory 0 of gpu 0, where threadblock 0 does so too: give each its own"),
-    (ONE_SIDED, "signals gpu 1, which has no channel of type memory back: connect both"),
+    (CROWD, r"is on memory channel 0 of gpu 0, as is gpus\[0\].threadblocks\[0\].*: give each"),
+    (ONE_SIDED, r"\(signal\) is for gpu 1, which has no memory channel back: connect both"),
     (
         change("gpus.1.threadblocks.0.ops", GENEROUS, handed_over(barrier=False)),
-        "semaphore 0 of gpu 1 ends with 1, but starts with 0: acquire it as often",
+        "semaphore 0 of gpu 1 is released 2 times, and is acquired 1 time: .* is alone, give it",
     ),
     (change("gpus.1.id", 5), r"gpus\[1\]\.id is 5: write 1"),
     (change("gpus.0.threadblocks.0.id", 2), r"gpus\[0\]\.threadblocks\[0\]\.id is 2"),
@@ -231,24 +231,40 @@ UNREADABLE = [
         "num_threadblocks is 2: the gpu has 1",
     ),
     (change(f"{OPS}", [NOP] * 65), "the number of .*ops is 65: write at most 64"),
-    (CIRCLE, r"deadlock: gpus\[0\].*ops\[0\] \(wait\) waits for a signal of gpu 1, .* in a circle"),
-    (LONELY, "deadlock: .* waits for semaphore 0, which never comes"),
-    (STARVED, "deadlock: .* waits for the packets of scratch chunk 0 of gpu 0, which never comes"),
+    (CIRCLE, r"steps wait for each other: gpus\[0\].*ops\[0\] \(wait\) waits for gpus\[1\].*ops\[1\]"),
+    (LONELY, "semaphore 0 of gpu 0 is released 0 times, and is acquired 1 time"),
+    (STARVED, "waits for the packets of scratch chunk 0 of gpu 0: write them somewhere"),
     (TWICE, "writes the packets of scratch chunk 0 of gpu 0 a second time"),
-    (change("gpus.1.threadblocks.0.ops.1", NOP), "before gpu 0 is known to have entered"),
-    (change(f"{OPS}.7", NOP), "gpu 0 never waits for 1 of the signals on its memory channel 0"),
+    (
+        change("gpus.1.threadblocks.0.ops.1", NOP, change(f"{OPS}.0", NOP)),
+        "touches output chunk 1 of gpu 0 before gpu 0 is known to have entered",
+    ),
+    (
+        change(f"{OPS}.7", NOP),
+        "memory channel 0 of gpu 1 signals gpu 0 2 times, and is awaited there 1 time: ",
+    ),
     (change(f"{OPS}.6.name", "rlxsignal"), "and that gpu may leave the call before"),
     (change(f"{OPS}.5", None), "and that gpu may leave the call before"),
     (
         change(f"{OPS}.8", op("copy", [here("o", 1)], [here("o", 0)])),
-        r"race: gpus\[0\].*ops\[8\] \(copy\) .* after",
+        r"\(put\) and gpus\[0\].*ops\[8\] \(copy\) touch output chunk 1 .* nothing orders them",
     ),
     (
         change("gpus.1.threadblocks.0.ops.1", token("sem_acquire", 0), handed_over(barrier=True)),
-        "race|deadlock",
+        "memory channel 0 of gpu 0 signals gpu 1 1 time, and is awaited there 0 times",
     ),
-    (change("gpus.1.threadblocks.0.ops.3", NOP, handed_over(barrier=False)), "deadlock"),
-    (change("gpus.1.threadblocks.1.ops.1", None, handed_over(barrier=False)), "race"),
+    (
+        change("gpus.1.threadblocks.0.ops.2", NOP, handed_over(barrier=True)),
+        "barrier 0 of gpu 1 is for 2 threadblocks, and is met by 1, up to 1 time: let so many",
+    ),
+    (
+        change("gpus.1.threadblocks.0.ops.3", NOP, handed_over(barrier=False)),
+        "semaphore 0 of gpu 1 is released 0 times",
+    ),
+    (
+        change("gpus.1.threadblocks.1.ops.1", None, handed_over(barrier=False)),
+        "touch scratch chunk 0 of gpu 1, and nothing orders them",
+    ),
     (change(f"{PIPE}.iter_context.unit_size", 0, piped()), r"ops\[0\] would be done zero times"),
     (change(f"{PIPE}.ops.0", {"name": "pipeline"}, piped()), "a pipeline in a pipeline"),
     (
@@ -257,7 +273,10 @@ UNREADABLE = [
     ),
     (change(f"{OPS}.0.ops", [NOP]), r"ops\[0\].ops is given: write none"),
     (change("gpus.0.semaphores", [{"init_value": 1 << 31}]), "init_value is 2147483648"),
-    (change("gpus.1.semaphores.0.init_value", 1, handed_over(barrier=False)), "race"),
+    (
+        change("gpus.1.semaphores.0.init_value", 1, handed_over(barrier=False)),
+        "touch scratch chunk 0 of gpu 1, and nothing orders them",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ from weft.errors import BadInput
 from weft.formats.mscclpp.acts import Acts, End
 from weft.formats.mscclpp.memory import Range
 from weft.formats.mscclpp.operations import SEMAPHORES, SIGNALS, WAITS
+from weft.units import counted
 
 Uses = dict[tuple[str, End], list[int]]
 
@@ -88,7 +89,8 @@ def _require_partners(
         longer = max(first, second, key=len)
         alone = acts.steps[longer[min(len(first), len(second))]]
         raise BadInput(
-            f"{does} {len(first)} times, and is {is_done} {len(second)} times: {alone} is alone"
+            f"{does} {counted(len(first), 'time')}, and is {is_done} "
+            f"{counted(len(second), 'time')}: {alone} is alone, give it a partner"
         )
 
 
@@ -103,8 +105,9 @@ def _barriers(acts: Acts, made: Meetings) -> None:
         counts = {acts.steps[step].count for steps in of_thread.values() for step in steps}
         if len(rounds) > 1 or counts != {len(of_thread)}:
             raise BadInput(
-                f"{end} is for {min(counts)} threadblocks, but {len(of_thread)} come to it, up to "
-                f"{max(rounds)} times: let so many come, equally often"
+                f"{end} is for {counted(min(counts), 'threadblock')}, and is met by "
+                f"{len(of_thread)}, up to {counted(max(rounds), 'time')}: let so many come, "
+                "equally often"
             )
         for arrived in zip(*of_thread.values(), strict=True):
             for step in arrived:
@@ -125,7 +128,7 @@ def _packets(acts: Acts, made: Meetings) -> None:
     for step, act in enumerate(acts.steps):
         for cell in _cells(act.packets[0]):
             if cell not in writers:
-                raise BadInput(f"{act} waits for the packets of {cell}, which never come")
+                raise BadInput(f"{act} waits for the packets of {cell}: write them somewhere")
             made.tells[step].append(writers[cell])
         for effect in act.effects:
             _require_apart(writers, (*effect.sources, effect.target))

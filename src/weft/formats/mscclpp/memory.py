@@ -22,6 +22,9 @@ from weft.schedule.replay import Rows
 from weft.schedule.schedule import NONE, Schedule
 
 
+Place = tuple[int, Letter, int]  # rank, buffer, first chunk
+
+
 class Range(NamedTuple):
     """Chunks that lie side by side."""
 
@@ -34,6 +37,10 @@ class Range(NamedTuple):
     @property
     def end(self) -> int:
         return self.first + self.size
+
+    def follows(self, other: Range) -> bool:
+        """Whether it begins where the other ends."""
+        return (self.rank, self.buffer, self.first) == (other.rank, other.buffer, other.end)
 
     def __str__(self) -> str:
         name = {"i": "input", "o": "output", "s": "scratch"}[self.buffer]

@@ -70,7 +70,7 @@ class Step:
     def _goes_on_with(self, other: Step) -> bool:
         """Every range of the other begins where the last one of this ends."""
         return all(
-            (end.rank, end.buffer, end.end) == (range_.rank, range_.buffer, range_.first)
+            range_.follows(end)
             for mine, theirs in ((self.sources, other.sources), (self.targets, other.targets))
             for end, range_ in zip(mine[-len(theirs) :], theirs, strict=True)
         )

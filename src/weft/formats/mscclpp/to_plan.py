@@ -20,29 +20,28 @@ scratch is needed, and buffers stay those of the caller (`reuse_resources` is of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 from operator import itemgetter
 
 from weft.checks import MOST_NAME
 from weft.errors import BadInput
 from weft.formats.mscclpp.gpus import gpu_of
-from weft.formats.mscclpp.memory import Content, Places, Range, reachable
+from weft.formats.mscclpp.memory import Content, Place, Places, Range, reachable
 from weft.formats.mscclpp.plan import (
     ALIGNMENT,
     MOST_OFFSET,
     MOST_THREADBLOCKS,
-    Letter,
+    Gpu,
     Plan,
     encode_plan,
 )
+from weft.formats.mscclpp.sharing import Message, Move, ends_of
 from weft.formats.mscclpp.threadblock import REDUCE, Channel, Draft, Thread
 from weft.kinds import Kind
 from weft.schedule.replay import Rows
 from weft.schedule.schedule import NONE, Schedule
 from weft.schedule.verify import pieces_moved
-
-Place = tuple[int, Letter, int]  # rank, buffer, first chunk
 
 
 def mscclpp_plan(schedule: Schedule, *, in_place: bool = False) -> bytes:
@@ -54,26 +53,37 @@ def mscclpp_plan(schedule: Schedule, *, in_place: bool = False) -> bytes:
 
 
 def _plan(schedule: Schedule, *, in_place: bool) -> Plan:
-    collective = schedule.collective
-    pieces = pieces_moved(schedule)
-    places = Places(schedule, pieces, in_place=in_place)
-    messages = [message for message in _messages(schedule, places, pieces) if message.moves]
-    drafts = _Writer(messages, places, collective.ranks, in_place=in_place).drafts
+    places, gpus = _written(schedule, in_place=in_place)
     sizes = places.sizes
-    chunks = sizes.outputs if collective.kind is Kind.ALLGATHER else sizes.inputs
+    kind = schedule.collective.kind
+    chunks = sizes.outputs if kind is Kind.ALLGATHER else sizes.inputs
     largest = MOST_OFFSET // max(sizes.inputs, sizes.outputs, *places.scratch)
     return Plan(
         name=_name(schedule, in_place=in_place),
-        collective=str(collective.kind),
+        collective=str(kind),
         protocol="Simple",
         inplace=in_place,
-        gpus=tuple(
-            gpu_of(rank, [d for d in drafts if d.thread[0] == rank], places)
-            for rank in range(collective.ranks)
-        ),
+        gpus=gpus,
         min_message_size=ALIGNMENT * chunks,
         max_message_size=largest // ALIGNMENT * ALIGNMENT * chunks,
     )
+
+
+def _written(schedule: Schedule, *, in_place: bool) -> tuple[Places, tuple[Gpu, ...]]:
+    """With fewer threadblocks, and so fewer channels of each, where the limits demand it."""
+    pieces, ranks = pieces_moved(schedule), range(schedule.collective.ranks)
+    problems: list[BadInput] = []
+    most = MOST_THREADBLOCKS
+    while most:
+        places = Places(schedule, pieces, in_place=in_place)
+        messages = list(_messages(schedule, places, pieces))
+        drafts = _Writer(messages, places, ends_of(messages, most), in_place=in_place).drafts
+        try:
+            return places, tuple(gpu_of(rank, drafts[rank], places) for rank in ranks)
+        except BadInput as problem:
+            problems.append(problem)
+        most //= 2
+    raise problems[0]
 
 
 def _name(schedule: Schedule, *, in_place: bool) -> str:
@@ -83,125 +93,97 @@ def _name(schedule: Schedule, *, in_place: bool) -> str:
     return schedule.name.removesuffix(suffix)[: MOST_NAME - len(suffix)].rstrip() + suffix
 
 
-def _messages(schedule: Schedule, places: Places, pieces: Rows) -> Iterator[_Message]:
-    """What travels together; a transfer without a message travels alone."""
+def _messages(schedule: Schedule, places: Places, pieces: Rows) -> Iterator[Message]:
+    """What travels together; a transfer without a message travels alone.
+
+    Within a rank only what is one range is done together, for nothing else demands it.
+    """
     numbers = schedule.transfers["message"].tolist()
     keys = [(number, at if number == NONE else NONE) for at, number in enumerate(numbers)]
     rows = zip(keys, places.contents, pieces.tolist(), strict=True)
     for _, group in groupby(rows, key=itemgetter(0)):
-        yield _Message([(*contents, piece) for _, contents, piece in group], places)
+        moves = list(_moves(((contents, piece) for _, contents, piece in group), places))
+        if moves and moves[0].source.rank != moves[0].target.rank:
+            yield Message(moves)
+            continue
+        ends = [at for at in range(1, len(moves)) if not moves[at].goes_on(moves[at - 1])]
+        for begin, end in pairwise([0, *ends, len(moves)] if moves else []):
+            yield Message(moves[begin:end])
 
 
-class _Message:
-    """What travels together, as ranges."""
-
-    def __init__(
-        self, rows: list[tuple[Content, Content, Content | None, int]], places: Places
-    ) -> None:
-        self.src, self.dst = rows[0][0][0], rows[0][1][0]
-        self.moves: list[tuple[Range, Range, Range | None, int]] = []
-        for from_, to, plus, piece in rows:
-            source, target = places.of(from_), places.of(to)
-            added = places.of(plus) if plus else None
-            if added or source != target:  # In place, what is to be copied may be there already.
-                self.moves.append((source, target, added, piece))
-
-    @property
-    def read(self) -> list[Place]:
-        return [source[:3] for source, *_ in self.moves]
-
-    @property
-    def touched(self) -> list[Place]:
-        """On the receiver."""
-        targets = [target[:3] for _, target, _, _ in self.moves]
-        return targets + [added[:3] for _, _, added, _ in self.moves if added]
-
-
-def _threads(messages: list[_Message], ranks: int) -> dict[Place, Thread]:
-    """Which threadblock does what concerns a place."""
-    parent: dict[Place, Place] = {}
-
-    def root(place: Place) -> Place:
-        while parent.setdefault(place, place) != place:
-            parent[place] = place = parent[parent[place]]
-        return place
-
-    for message in messages:
-        at_src, at_dst = message.read, message.touched
-        together = [at_src + at_dst] if message.src == message.dst else [at_src, at_dst]
-        for places in together:
-            for place in places:
-                parent[root(place)] = root(places[0])
-    numbers: list[dict[Place, int]] = [{} for _ in range(ranks)]
-    threads: dict[Place, Thread] = {}
-    for place in sorted(parent):
-        known = numbers[place[0]]
-        number = known.setdefault(root(place), len(known))
-        threads[place] = place[0], number % MOST_THREADBLOCKS
-    return threads
+def _moves(
+    rows: Iterable[tuple[tuple[Content, Content, Content | None], int]], places: Places
+) -> Iterator[Move]:
+    for (from_, to, plus), piece in rows:
+        source, target = places.of(from_), places.of(to)
+        if plus or source != target:  # In place, what is to be copied may be there already.
+            yield Move(source, target, places.of(plus) if plus else None, piece)
 
 
 class _Writer:
     """Goes through the list once and writes all threadblocks."""
 
     def __init__(
-        self, messages: list[_Message], places: Places, ranks: int, *, in_place: bool
+        self,
+        messages: Sequence[Message],
+        places: Places,
+        ends: Sequence[tuple[Thread, Thread]],
+        *,
+        in_place: bool,
     ) -> None:
         self._places = places
         self._reachable = reachable(places.sizes, in_place=in_place)
-        self._threads = _threads(messages, ranks)
-        idle = {(rank, 0) for rank in range(ranks)}
-        self._drafts = {t: Draft(t) for t in sorted(idle | set(self._threads.values()))}
+        idle = {(rank, 0) for rank in range(len(places.scratch))}
+        threads = sorted(idle.union(*ends))
+        self._drafts = {thread: Draft(thread) for thread in threads}
         self._touched: dict[Place, int] = {}  # by the message of that number, last
-        self._heard: dict[Thread, dict[Thread, int]] = {t: {} for t in self._drafts}
-        self._enter(messages)
-        for number, message in enumerate(messages):
+        self._heard: dict[Thread, dict[Thread, int]] = {thread: {} for thread in threads}
+        self._enter({end for end in ends if end[0][0] != end[1][0]})
+        for number, (message, (sender, receiver)) in enumerate(zip(messages, ends, strict=True)):
             if message.src == message.dst:
-                self._work(number, message)
+                self._work(number, message, receiver)
             else:
-                self._send(number, message)
+                self._send(number, message, sender, receiver)
 
     @property
-    def drafts(self) -> list[Draft]:
-        return list(self._drafts.values())
+    def drafts(self) -> list[list[Draft]]:
+        """By rank."""
+        by_rank = groupby(self._drafts.values(), key=lambda draft: draft.thread[0])
+        return [list(drafts) for _, drafts in by_rank]
 
-    def _ends(self, message: _Message) -> tuple[Thread, Thread]:
-        return self._threads[message.read[0]], self._threads[message.touched[0]]
-
-    def _enter(self, messages: list[_Message]) -> None:
-        sends = sorted({self._ends(m) for m in messages if m.src != m.dst})
+    def _enter(self, sends: Collection[tuple[Thread, Thread]]) -> None:
         for sender, receiver in sorted(sends, key=lambda ends: Channel(ends[1], ends[0]).order):
             self._drafts[receiver].signal(Channel(receiver, sender), "rlxsignal")
         for sender, receiver in sorted(sends, key=lambda ends: Channel(*ends).order):
             self._drafts[sender].wait(Channel(sender, receiver), "rlxwait")
 
-    def _work(self, number: int, message: _Message) -> None:
-        draft = self._drafts[self._ends(message)[0]]
-        for source, target, added, _ in message.moves:
-            _apply(draft, source, target, added)
-            self._touch(number, source, target, added)
+    def _work(self, number: int, message: Message, thread: Thread) -> None:
+        for move in message.moves:
+            _apply(self._drafts[thread], move, move.source)
+            self._touch(number, move)
 
-    def _send(self, number: int, message: _Message) -> None:
-        sender, receiver = self._ends(message)
-        left: list[tuple[Range, Range, Range | None]] = []
-        for source, target, added, piece in message.moves:
-            lands = target
-            if added or not self._is_free(target, sender, receiver):
-                lands = self._places.stage(message.dst, piece)
-                left.append((lands, target, added))
-            self._drafts[sender].move("put", [source], lands)
-            self._touch(number, source, target, added)
+    def _send(self, number: int, message: Message, sender: Thread, receiver: Thread) -> None:
+        left: list[tuple[Move, Range]] = []
+        for move in message.moves:
+            lands = move.target
+            if move.addend or not self._is_free(lands, sender, receiver):
+                lands = self._places.stage(message.dst, move.piece)
+                left.append((move, lands))
+            self._drafts[sender].move("put", [move.source], lands)
+            self._touch(number, move)
         self._drafts[sender].signal(Channel(sender, receiver))
         self._drafts[receiver].wait(Channel(receiver, sender))
-        for lands, target, added in left:
-            _apply(self._drafts[receiver], lands, target, added)
+        for move, lands in left:
+            _apply(self._drafts[receiver], move, lands)
         self._heard[sender][sender] = number
         for thread, last in self._heard[sender].items():
             known = self._heard[receiver]
             known[thread] = max(last, known.get(thread, NONE))
 
-    def _touch(self, number: int, *places: Range | None) -> None:
-        self._touched.update({place[:3]: number for place in places if place})
+    def _touch(self, number: int, move: Move) -> None:
+        for place in (move.source, move.target, move.addend):
+            if place:
+                self._touched[place[:3]] = number
 
     def _is_free(self, target: Range, sender: Thread, receiver: Thread) -> bool:
         if target.buffer not in self._reachable:
@@ -210,8 +192,8 @@ class _Writer:
         return self._touched.get(target[:3], NONE) <= heard
 
 
-def _apply(draft: Draft, source: Range, target: Range, added: Range | None) -> None:
-    if added:
-        draft.move(REDUCE, [added, source], target)
+def _apply(draft: Draft, move: Move, source: Range) -> None:
+    if move.addend:
+        draft.move(REDUCE, [move.addend, source], move.target)
     else:
-        draft.move("copy", [source], target)
+        draft.move("copy", [source], move.target)
