@@ -14,16 +14,26 @@ from hypothesis import strategies as st
 import weft
 from formats.mscclpp.executor import Machine, draw_blocks, expected
 from formats.mscclpp.mutants import mutants
+from synthesis.promises import algorithms_for, promise
 from twins.correct import correct_schedule
 from weft.formats.mscclpp import mscclpp_plan, schedule_from_mscclpp
 from weft.formats.mscclpp.plan import MOST_CHANNELS, MOST_OPERATIONS, MOST_THREADBLOCKS
+from weft.synthesis.classic.algorithms import Algorithm
 
 
 @st.composite
 def classic(draw: st.DrawFn, most: int) -> tuple[weft.Schedule, bool]:
-    algorithm, n = draw(st.sampled_from(weft.ALGORITHMS)), draw(st.integers(1, most))
-    schedule = algorithm.build(weft.Collective.named(algorithm.kind, n))
+    """An algorithm from any root, and whether in place."""
+    n = draw(st.integers(1, most))
+    algorithm = draw(st.sampled_from(planned_for(n)))
+    root = draw(st.integers(0, n - 1)) if algorithm.kind.rooted else None
+    schedule = algorithm.build(weft.Collective(algorithm.kind, n, root))
     return schedule, draw(st.sampled_from(ways(schedule)))
+
+
+def planned_for(n: int) -> list[Algorithm]:
+    """There are no plans for barriers."""
+    return [each for each in algorithms_for(n) if each.kind is not weft.Kind.BARRIER]
 
 
 def ways(schedule: weft.Schedule) -> list[bool]:
@@ -72,17 +82,26 @@ def test_any_correct_schedule_can_be_exported_and_run(seed):
         run(schedule, seed, in_place=in_place)
 
 
-@pytest.mark.parametrize("algorithm", weft.ALGORITHMS, ids=lambda a: f"{a.name} {a.kind}")
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 16])
-def test_an_exported_algorithm_comes_back_correct_and_goes_out_the_same(algorithm, n):
-    schedule = algorithm.build(weft.Collective.named(algorithm.kind, n))
-    for in_place in ways(schedule):
-        plan = mscclpp_plan(schedule, in_place=in_place)
-        back = schedule_from_mscclpp(plan)
-        weft.verify(back)
-        assert back.collective.kind is algorithm.kind
-        assert (back.in_place, back.out_of_place) == (in_place, not in_place)
-        assert mscclpp_plan(back, in_place=in_place) == plan
+def test_an_exported_algorithm_comes_back_correct_and_goes_out_the_same(n):
+    """Up to 8 ranks all of them fit."""
+    refused = 0
+    for algorithm in planned_for(n):
+        schedule = algorithm.build(weft.Collective.named(algorithm.kind, n))
+        for in_place in ways(schedule):
+            try:
+                plan = mscclpp_plan(schedule, in_place=in_place)
+            except weft.BadInput as problem:
+                assert "MSCCL++ takes at most" in str(problem)
+                refused += 1
+                continue
+            back = schedule_from_mscclpp(plan)
+            weft.verify(back)
+            assert back.collective.kind is algorithm.kind
+            assert (back.in_place, back.out_of_place) == (in_place, not in_place)
+            assert mscclpp_plan(back, in_place=in_place) == plan
+    assert refused == 0 or n > 8
+    assert refused < len(planned_for(n))
 
 
 @given(st.integers(0, 2**32))
@@ -97,7 +116,7 @@ def test_any_correct_schedule_comes_back_correct_and_settles(seed):
         assert mscclpp_plan(schedule_from_mscclpp(again), in_place=in_place) == again
 
 
-@given(classic(16))
+@given(classic(12))
 def test_what_is_exported_keeps_to_the_limits_of_the_executor(given_):
     schedule, in_place = given_
     plan = json.loads(mscclpp_plan(schedule, in_place=in_place))
@@ -125,7 +144,7 @@ def test_transfers_of_one_message_become_one_put_and_one_signal():
     draft = weft.ScheduleDraft(weft.broadcast(2).cut(4))
     collective = draft.collective
     draft.move(0, 1, range(4), collective.output(np.arange(4)), message=0)
-    draft.copy(0, range(4), collective.output(np.arange(4)))
+    draft.move(0, 0, range(4), collective.output(np.arange(4)), message=0)
     plan = json.loads(mscclpp_plan(draft.schedule("whole", in_place=False)))
     names = Counter(name_of(plan, 0))
     assert (names["put"], names["signal"], names["copy"]) == (1, 1, 1)
@@ -166,18 +185,24 @@ def sizes_of(plan: dict[str, Any], rank: int) -> list[int]:
     ]
 
 
-def star(n: int) -> weft.Schedule:
-    draft = weft.ScheduleDraft(weft.broadcast(n))
-    draft.move(0, range(1, n), 0, draft.collective.output(0))
-    draft.copy(0, 0, draft.collective.output(0))
-    return draft.schedule("star", in_place=False)
+def hub(n: int) -> weft.Schedule:
+    """One message brings all pieces to the root's neighbour, who sends them to one rank each."""
+    draft = weft.ScheduleDraft(weft.scatter(n))
+    collective, ranks = draft.collective, np.arange(2, n)
+    draft.move(0, 1, ranks, collective.scratch(ranks), message=0)
+    draft.move(1, ranks, collective.scratch(ranks), collective.output(0))
+    draft.move(0, 1, 1, collective.output(0))
+    draft.copy(0, 0, collective.output(0))
+    return draft.schedule("hub", in_place=False)
 
 
 def chatter(times: int) -> weft.Schedule:
+    """Rank 0 tells rank 1 the same again and again."""
     draft = weft.ScheduleDraft(weft.broadcast(2))
-    draft.move(0, 1, 0, draft.collective.scratch(np.zeros(times, np.int64)))
-    draft.move(0, 1, 0, draft.collective.output(0))
-    draft.copy(0, 0, draft.collective.output(0))
+    collective = draft.collective
+    for _ in range(times):
+        draft.move(0, 1, 0, collective.output(0))
+    draft.copy(0, 0, collective.output(0))
     return draft.schedule("chatter", in_place=False)
 
 
@@ -205,7 +230,7 @@ def uneven() -> weft.Schedule:
 @pytest.mark.parametrize(
     ("schedule", "in_place", "reason"),
     [
-        (lambda: star(20), False, r"channels, and MSCCL\+\+ takes at most 16"),
+        (lambda: hub(20), False, r"channels, and MSCCL\+\+ takes at most 16"),
         (lambda: chatter(40), False, r"operations, and MSCCL\+\+ takes at most 64"),
         (lambda: one_way(in_place=False), True, "does not work in place: .* in_place=False"),
         (lambda: one_way(out_of_place=False), False, "out of place: .* in_place=True"),
@@ -221,9 +246,12 @@ def test_what_cannot_be_exported_is_refused_in_one_line(schedule, in_place, reas
 
 @pytest.mark.slow
 def test_every_mutant_of_a_plan_is_noticed_or_harmless():
-    """Harmless are a nop too many, and neighbours that may change places; and they run right."""
+    """Harmless are a nop too many, and neighbours that may change places; and they run right.
+
+    Where an algorithm sends ranks what they have, much can be left out: such are not tried.
+    """
     tried, alive = Counter[str](), Counter[str]()
-    for algorithm in weft.ALGORITHMS:
+    for algorithm in (each for each in planned_for(3) if promise(each).thrifty):
         schedule = algorithm.build(weft.Collective.named(algorithm.kind, 3))
         for in_place in ways(schedule):
             plan = json.loads(mscclpp_plan(schedule, in_place=in_place))

@@ -170,7 +170,10 @@ ONE_SIDED = plan(
 )
 
 UNREADABLE = [
-    (fetched(ends_together=False), r"\(get\) touches input chunk 0 of gpu 0, and that gpu may leave the call before"),
+    (
+        fetched(ends_together=False),
+        r"\(get\) touches input chunk 0 of gpu 0, and that gpu may leave the call before",
+    ),
     (MIXED, "the packets of scratch chunk 0 of gpu 0 lie on its chunk 1, which holds other data"),
     (CROWD, r"is on memory channel 0 of gpu 0, as is gpus\[0\].threadblocks\[0\].*: give each"),
     (ONE_SIDED, r"\(signal\) is for gpu 1, which has no memory channel back: connect both"),
@@ -231,7 +234,10 @@ UNREADABLE = [
         "num_threadblocks is 2: the gpu has 1",
     ),
     (change(f"{OPS}", [NOP] * 65), "the number of .*ops is 65: write at most 64"),
-    (CIRCLE, r"steps wait for each other: gpus\[0\].*ops\[0\] \(wait\) waits for gpus\[1\].*ops\[1\]"),
+    (
+        CIRCLE,
+        r"steps wait for each other: gpus\[0\].*ops\[0\] \(wait\) waits for gpus\[1\].*ops\[1\]",
+    ),
     (LONELY, "semaphore 0 of gpu 0 is released 0 times, and is acquired 1 time"),
     (STARVED, "waits for the packets of scratch chunk 0 of gpu 0: write them somewhere"),
     (TWICE, "writes the packets of scratch chunk 0 of gpu 0 a second time"),

@@ -58,9 +58,9 @@ def schedule_from_mscclpp(content: bytes) -> Schedule:
 
 
 def _threads(acts: Acts, meetings: Meetings) -> Threads:
-    numbers = {thread: number for number, thread in enumerate({act.thread: 0 for act in acts.steps})}
+    numbers: dict[object, int] = {}
     return Threads(
-        [numbers[act.thread] for act in acts.steps],
+        [numbers.setdefault(act.thread, len(numbers)) for act in acts.steps],
         meetings.all,
         (),
         places=nowhere,

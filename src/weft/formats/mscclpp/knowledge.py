@@ -75,9 +75,7 @@ def _require(act: Act, rank: int, where: str, *, entered: int, outlived: int) ->
 
 def _outlived_by(acts: Acts, order: Sequence[int], over: Needs) -> list[int]:
     """For each step the gpus at whose end it is over, as bits."""
-    ranks = [
-        0 if act.by_port and act.name != "flush" else 1 << act.rank for act in acts.steps
-    ]
+    ranks = [0 if act.by_port and act.name != "flush" else 1 << act.rank for act in acts.steps]
     for step in reversed(order):
         for other in over[step]:
             ranks[other] |= ranks[step]

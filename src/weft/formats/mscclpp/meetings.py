@@ -14,6 +14,7 @@ from weft.errors import BadInput
 from weft.formats.mscclpp.acts import Acts, End
 from weft.formats.mscclpp.memory import Range
 from weft.formats.mscclpp.operations import SEMAPHORES, SIGNALS, WAITS
+from weft.formats.mscclpp.threadblock import Thread
 from weft.units import counted
 
 Uses = dict[tuple[str, End], list[int]]
@@ -96,10 +97,10 @@ def _require_partners(
 
 def _barriers(acts: Acts, made: Meetings) -> None:
     """An act that arrives is followed by one that goes on when all have arrived."""
-    visits: dict[End, dict[object, list[int]]] = defaultdict(lambda: defaultdict(list))
+    visits: dict[End, dict[Thread, list[int]]] = {}
     for step, act in enumerate(acts.steps):
         if act.name == "barrier":
-            visits[act.ends[0]][act.thread].append(step)
+            visits.setdefault(act.ends[0], {}).setdefault(act.thread, []).append(step)
     for end, of_thread in visits.items():
         rounds = {len(steps) for steps in of_thread.values()}
         counts = {acts.steps[step].count for steps in of_thread.values() for step in steps}
@@ -109,7 +110,8 @@ def _barriers(acts: Acts, made: Meetings) -> None:
                 f"{len(of_thread)}, up to {counted(max(rounds), 'time')}: let so many come, "
                 "equally often"
             )
-        for arrived in zip(*of_thread.values(), strict=True):
+        for visit in range(max(rounds)):
+            arrived = [steps[visit] for steps in of_thread.values()]
             for step in arrived:
                 made.tells[step + 1].extend(arrived)
 

@@ -21,7 +21,6 @@ from weft.kinds import Holds, Ints, Kind
 from weft.schedule.replay import Rows
 from weft.schedule.schedule import NONE, Schedule
 
-
 Place = tuple[int, Letter, int]  # rank, buffer, first chunk
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from weft.formats.mscclpp.memory import Place, Range
 from weft.formats.mscclpp.threadblock import Thread
 
+
 class Move(NamedTuple):
     """A piece goes from range to range, or is added to one."""
 

@@ -28,8 +28,10 @@ class Slots:
     ) -> None:
         self._collective, self._sizes, self._scratch = collective, sizes, scratch
         self._in_place = in_place
-        aliases = collective.in_place.tolist() if in_place else []
-        self._place_of = {(rank, slot): place for rank, slot, place in aliases}
+        self._place_of: dict[tuple[int, int], int] = {}
+        if in_place:
+            rows = collective.in_place.tolist()
+            self._place_of = {(rank, slot): place for rank, slot, place in rows}
         self._spare = [2 * scratch] * collective.ranks
 
     def of(self, chunks: Range) -> list[int]:

@@ -2,7 +2,8 @@
 
 The threads of a threadblock run free of each other until a `nop`, and one thread of them signals
 and waits.  So a `nop` stands between an operation and one that touches what it writes, before a
-signal for what was moved, and after a wait.  Neighbours that can be one operation become one.
+signal for what was moved, and after a wait.  Neighbours of one message that can be one operation
+become one, and so do signals, and waits.
 """
 
 from __future__ import annotations
@@ -95,23 +96,23 @@ class Draft:
         self._written: set[tuple[str, int]] = set()
         self._waited = False
 
-    def move(self, name: str, sources: list[Range], target: Range) -> None:
-        """Append a put, copy or re."""
+    def move(self, name: str, sources: list[Range], target: Range, *, goes_on: bool) -> None:
+        """Append a put, copy or re; what goes on with a message may join the operation before."""
         read, written = self._own(sources), self._own([target])
         touched = self._read | self._written
         if self._waited or written & touched or read & self._written:
             self._synchronize()
         self._read |= read
         self._written |= written
-        self._append(Step(name, sources, [target]))
+        self._append(Step(name, sources, [target]), joins=goes_on)
 
     def signal(self, channel: Channel, name: str = "signal") -> None:
         if self._waited or self._read or self._written:
             self._synchronize()
-        self._append(Step(name, channels=[channel]))
+        self._append(Step(name, channels=[channel]), joins=True)
 
     def wait(self, channel: Channel, name: str = "wait") -> None:
-        self._append(Step(name, channels=[channel]))
+        self._append(Step(name, channels=[channel]), joins=True)
         self._waited = True
 
     def _own(self, ranges: list[Range]) -> set[tuple[str, int]]:
@@ -129,6 +130,6 @@ class Draft:
         self._written.clear()
         self._waited = False
 
-    def _append(self, step: Step) -> None:
-        if not (self.steps and self.steps[-1].extend(step)):
+    def _append(self, step: Step, *, joins: bool) -> None:
+        if not (joins and self.steps and self.steps[-1].extend(step)):
             self.steps.append(step)

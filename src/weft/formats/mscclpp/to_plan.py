@@ -158,23 +158,22 @@ class _Writer:
             self._drafts[sender].wait(Channel(sender, receiver), "rlxwait")
 
     def _work(self, number: int, message: Message, thread: Thread) -> None:
+        _apply(self._drafts[thread], [(move, move.source) for move in message.moves])
         for move in message.moves:
-            _apply(self._drafts[thread], move, move.source)
             self._touch(number, move)
 
     def _send(self, number: int, message: Message, sender: Thread, receiver: Thread) -> None:
         left: list[tuple[Move, Range]] = []
-        for move in message.moves:
+        for at, move in enumerate(message.moves):
             lands = move.target
             if move.addend or not self._is_free(lands, sender, receiver):
                 lands = self._places.stage(message.dst, move.piece)
                 left.append((move, lands))
-            self._drafts[sender].move("put", [move.source], lands)
+            self._drafts[sender].move("put", [move.source], lands, goes_on=at > 0)
             self._touch(number, move)
         self._drafts[sender].signal(Channel(sender, receiver))
         self._drafts[receiver].wait(Channel(receiver, sender))
-        for move, lands in left:
-            _apply(self._drafts[receiver], move, lands)
+        _apply(self._drafts[receiver], left)
         self._heard[sender][sender] = number
         for thread, last in self._heard[sender].items():
             known = self._heard[receiver]
@@ -192,8 +191,9 @@ class _Writer:
         return self._touched.get(target[:3], NONE) <= heard
 
 
-def _apply(draft: Draft, move: Move, source: Range) -> None:
-    if move.addend:
-        draft.move(REDUCE, [move.addend, source], move.target)
-    else:
-        draft.move("copy", [source], move.target)
+def _apply(draft: Draft, moves: Sequence[tuple[Move, Range]]) -> None:
+    """Do them from where the data is."""
+    for at, (move, source) in enumerate(moves):
+        name = REDUCE if move.addend else "copy"
+        sources = [move.addend, source] if move.addend else [source]
+        draft.move(name, sources, move.target, goes_on=at > 0)
