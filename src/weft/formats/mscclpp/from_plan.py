@@ -16,7 +16,7 @@ from weft.formats.mscclpp.knowledge import check_presence, knowledge
 from weft.formats.mscclpp.meetings import Meetings, meetings_of
 from weft.formats.mscclpp.memory import Buffers, buffers
 from weft.formats.mscclpp.moving import landings_of, messages_of
-from weft.formats.mscclpp.plan import Plan, decode_plan
+from weft.formats.mscclpp.plan import Plan, decode_plan, name_suffix
 from weft.formats.mscclpp.reading import read_acts
 from weft.formats.mscclpp.slots import Slots
 from weft.formats.threads import Message, Threads, events_of, in_order, needs_of, nowhere
@@ -48,7 +48,7 @@ def schedule_from_mscclpp(content: bytes) -> Schedule:
     late = replace(at_once, messages=messages_of(acts, slots, landings_of(acts, meetings)))
     table = table_of(_listed(late, at_once, slots))
     return Schedule(
-        plan.name,
+        plan.name.removesuffix(name_suffix(str(kind), len(plan.gpus), in_place=plan.inplace)),
         collective,
         table,
         scratch_used(collective, table),

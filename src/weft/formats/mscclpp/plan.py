@@ -176,3 +176,8 @@ def decode_plan(content: bytes) -> Plan:
 
 def encode_plan(plan: Plan) -> bytes:
     return msgspec.json.encode(plan) + b"\n"
+
+
+def name_suffix(collective: str, ranks: int, *, in_place: bool) -> str:
+    """What the names of our plans end in, beyond those of their schedules."""
+    return f" {collective} {ranks}{' in place' * in_place}"

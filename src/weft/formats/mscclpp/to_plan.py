@@ -35,6 +35,7 @@ from weft.formats.mscclpp.plan import (
     Gpu,
     Plan,
     encode_plan,
+    name_suffix,
 )
 from weft.formats.mscclpp.sharing import Message, Move, ends_of
 from weft.formats.mscclpp.threadblock import REDUCE, Channel, Draft, Thread
@@ -89,7 +90,7 @@ def _written(schedule: Schedule, *, in_place: bool) -> tuple[Places, tuple[Gpu, 
 def _name(schedule: Schedule, *, in_place: bool) -> str:
     """The executor tells plans apart by their names."""
     collective = schedule.collective
-    suffix = f" {collective.kind} {collective.ranks}{' in place' * in_place}"
+    suffix = name_suffix(str(collective.kind), collective.ranks, in_place=in_place)
     return schedule.name.removesuffix(suffix)[: MOST_NAME - len(suffix)].rstrip() + suffix
 
 
