@@ -31,6 +31,7 @@ from formats.mscclpp.plans import (
     there,
     token,
 )
+from synthesis.promises import algorithms_for
 from weft.formats.mscclpp import mscclpp_plan, schedule_from_mscclpp
 
 READABLE: dict[str, Callable[[], Json]] = {
@@ -67,7 +68,7 @@ def test_a_group_of_threadblocks_cuts_chunks():
 
 @pytest.mark.parametrize("root", [0, 1, 2])
 def test_the_root_is_who_gives_or_gets(root):
-    for algorithm in weft.ALGORITHMS:
+    for algorithm in algorithms_for(3):
         if algorithm.kind.rooted:
             schedule = algorithm.build(weft.Collective.named(algorithm.kind, 3, root))
             for in_place in (False, True):
