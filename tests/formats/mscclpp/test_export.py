@@ -110,15 +110,14 @@ def test_an_exported_algorithm_comes_back_correct_and_goes_out_the_same(n):
 
 
 @given(st.integers(0, 2**32))
-def test_any_correct_schedule_comes_back_correct_and_settles(seed):
-    """What another order of its transfers made different is the same from the second time on."""
+def test_any_correct_schedule_comes_back_correct_and_goes_out_the_same(seed):
     schedule = exportable(seed)
     for in_place in ways(schedule):
-        back = schedule_from_mscclpp(mscclpp_plan(schedule, in_place=in_place))
+        plan = mscclpp_plan(schedule, in_place=in_place)
+        back = schedule_from_mscclpp(plan)
         weft.verify(back)
         assert back.collective.kind is schedule.collective.kind
-        again = mscclpp_plan(back, in_place=in_place)
-        assert mscclpp_plan(schedule_from_mscclpp(again), in_place=in_place) == again
+        assert mscclpp_plan(back, in_place=in_place) == plan
 
 
 @given(classic(12))

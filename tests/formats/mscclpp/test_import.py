@@ -195,6 +195,10 @@ UNREADABLE = [
     (change("collective", "sendrecv"), "collective is 'sendrecv'"),
     (change("collective", "barrier"), "collective is 'barrier'"),
     (change("gpus", []), "the plan has no gpus"),
+    (
+        change("gpus.0.scratch_chunks", (1 << 32) - 1),
+        "the number of scratch_chunks is 4294967295: write at most 67108864",
+    ),
     (change("name", "x" * 200), "the plan is named"),
     (change("extra", 1), "unknown field `extra`"),
     (change("protocol", "Tree"), r"Invalid enum value 'Tree' - at `\$\.protocol`"),

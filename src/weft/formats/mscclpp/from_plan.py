@@ -11,7 +11,7 @@ from weft.checks import require_name
 from weft.collective import Collective, equal_weights
 from weft.errors import BadInput
 from weft.formats.listing import listed, table_of
-from weft.formats.mscclpp.acts import Acts
+from weft.formats.mscclpp.acts import Acts, limit
 from weft.formats.mscclpp.knowledge import check_presence, knowledge
 from weft.formats.mscclpp.meetings import Meetings, meetings_of
 from weft.formats.mscclpp.memory import Buffers, buffers
@@ -21,7 +21,7 @@ from weft.formats.mscclpp.reading import read_acts
 from weft.formats.mscclpp.slots import Slots
 from weft.formats.threads import Message, Threads, events_of, in_order, needs_of, nowhere
 from weft.kinds import Holds, Kind
-from weft.schedule.schedule import Schedule, scratch_used
+from weft.schedule.schedule import MOST_SLOTS, Schedule, scratch_used
 
 
 def schedule_from_mscclpp(content: bytes) -> Schedule:
@@ -38,6 +38,7 @@ def schedule_from_mscclpp(content: bytes) -> Schedule:
     collective = Collective(kind, len(plan.gpus), root, weights=weights)
     sizes = Buffers(*(size * acts.shares for size in sizes))
     scratch = max(gpu.scratch_chunks for gpu in plan.gpus) * acts.shares
+    limit("scratch_chunks", scratch, MOST_SLOTS)
     slots = Slots(collective, sizes, scratch, in_place=plan.inplace)
     over = knowledge(acts, meetings)
     double_scratch = plan.use_double_scratch_buffer

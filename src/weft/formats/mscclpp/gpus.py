@@ -64,7 +64,7 @@ def _operation(rank: int, step: Step, own: list[Channel], used: list[Remote]) ->
         step.name,
         tuple(map(chunks, step.sources)),
         tuple(map(chunks, step.targets)),
-        tuple(sorted(map(own.index, step.channels))),
+        tuple(map(own.index, step.channels)),
         "memory" if step.channels or step.name == "put" else None,
         "sum" if step.name == REDUCE else None,
     )

@@ -132,7 +132,7 @@ def _packets(acts: Acts, made: Meetings) -> None:
             if cell not in writers:
                 raise BadInput(f"{act} waits for the packets of {cell}: write them somewhere")
             made.tells[step].append(writers[cell])
-        for effect in act.effects:
+        for effect in act.effects if writers else ():
             _require_apart(writers, (*effect.sources, effect.target))
 
 

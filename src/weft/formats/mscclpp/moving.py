@@ -12,7 +12,8 @@ from weft.formats.mscclpp.operations import MOVES, SIGNALS, Effect
 from weft.formats.mscclpp.slots import Slots
 from weft.formats.threads import Message, Row
 
-Landings = dict[tuple[int, int], int]  # by step and target gpu
+# By step and target gpu: the step at which it lands, and the turn there.
+Landings = dict[tuple[int, int], tuple[int, int]]
 
 
 def messages_of(acts: Acts, slots: Slots, landings: Landings) -> list[Message]:
@@ -21,8 +22,9 @@ def messages_of(acts: Acts, slots: Slots, landings: Landings) -> list[Message]:
     It lands at once where `landings` does not say at which step.
     """
     found: list[Message] = []
+    turns: list[int] = []
     for thread in acts.threads():
-        together: dict[tuple[int, int, int], int] = {}  # by landing, from, to: its number
+        together: dict[tuple[int, ...], int] = {}  # by landing, turn, from, to: its number
         for step in thread:
             act = acts.steps[step]
             is_sum = act.effects and not MOVES[act.name].each
@@ -30,8 +32,8 @@ def messages_of(acts: Acts, slots: Slots, landings: Landings) -> list[Message]:
                 together.clear()
             for source, target, addend in (p for e in act.effects for p in _parts(e)):
                 rows = _rows(slots, source, target, addend)
-                landed = landings.get((step, target.rank), step)
-                key = landed, source.rank, target.rank
+                landed, turn = landings.get((step, target.rank), (step, 0))
+                key = landed, turn, source.rank, target.rank
                 if key in together:
                     first = found[together[key]]
                     found[together[key]] = replace(first, rows=first.rows + rows, sent=step)
@@ -39,7 +41,8 @@ def messages_of(acts: Acts, slots: Slots, landings: Landings) -> list[Message]:
                 if not is_sum:
                     together[key] = len(found)
                 found.append(Message(source.rank, target.rank, rows, step, landed))
-    return found
+                turns.append(turn)
+    return [found[number] for number in sorted(range(len(found)), key=turns.__getitem__)]
 
 
 def _parts(effect: Effect) -> Iterator[tuple[Range, Range, Range | None]]:
@@ -59,14 +62,19 @@ def _rows(slots: Slots, source: Range, target: Range, addend: Range | None) -> t
 
 
 def landings_of(acts: Acts, meetings: Meetings) -> Landings:
-    """For each act that moves to a peer: the wait there for the next signal that it gets."""
+    """For each act that moves to a peer: the wait there for the next signal that it gets.
+
+    One act may wait for several signals: their order is that of what they tell of.
+    """
     found: Landings = {}
     for thread in acts.threads():
-        next_wait: dict[int, int] = {}
+        next_wait: dict[int, tuple[int, int]] = {}
         for step in reversed(thread):
             act = acts.steps[step]
             for end in act.ends if act.name in SIGNALS else ():
-                next_wait[acts.peers[end]] = meetings.wait_of[step, end]
+                wait = meetings.wait_of[step, end]
+                turn = acts.steps[wait].ends.index(acts.partners[end])
+                next_wait[acts.peers[end]] = wait, turn
             for effect in act.effects:
                 target = effect.target
                 if target.rank in next_wait and target.rank != act.rank and not target.packets:

@@ -1,11 +1,9 @@
 """A schedule as an MSCCL++ execution plan, done by puts over memory channels.
 
-Threadblocks: slots of a rank that touch each other there, by a transfer or by sharing a message,
-belong to one threadblock, which does what concerns them in list order.  A scratch slot counts as a
-new one each time that it is written anew: what only takes turns in it stays apart.  So no two
-threadblocks of a rank share data, and all waiting is between ranks.  A wait stands at the place in
-the list of the signal that it is for, so none waits for what comes later: no plan made here
-deadlocks.
+Threadblocks: no two of a rank share data (`sharing.py`), and all waiting is between ranks.  A scratch
+slot counts as a new one each time that it is written anew, so what only takes turns in it stays
+apart.  A wait stands at the place in the list of the signal that it is for, so none waits for what
+comes later: no plan made here deadlocks.
 
 Transfers: the sender puts and signals, the receiver waits, over a channel that belongs to the two
 threadblocks.  The put goes straight into the target where all that happened to it on the receiver
