@@ -241,6 +241,30 @@ def handed_over(*, barrier: bool) -> Json:
     )
 
 
+def heard_elsewhere() -> Json:
+    """A broadcast of two: one threadblock is told first, another one copies."""
+    sender = block(
+        tell("rlxwait", 0),
+        NOP,
+        op("put", [here("i", 0)], [there(0, 0)]),
+        op("copy", [here("i", 0)], [here("o", 0)]),
+        NOP,
+        tell("signal", 0),
+        tell("signal", 1),
+        channels={"memory": [0, 1]},
+        remote={"memory": [0]},
+    )
+    told = block(tell("rlxsignal", 0), tell("wait", 0), channels={"memory": [0]})
+    copier = block(
+        tell("wait", 0), NOP, op("copy", [here("s", 0)], [here("o", 0)]), channels={"memory": [1]}
+    )
+    return plan(
+        "broadcast",
+        gpu((1, 1, 0), sender, peers={"memory": [1, 1]}, remote=[(1, "s")]),
+        gpu((1, 1, 1), told, copier, peers={"memory": [0, 0]}),
+    )
+
+
 def fetched(*, ends_together: bool) -> Json:
     """A broadcast of two, whose receiver gets the data; the root may stay until that is over."""
     last = [NOP, tell("rlxsignal", 0)], [tell("rlxwait", 0)]

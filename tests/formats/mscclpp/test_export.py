@@ -242,6 +242,11 @@ def uneven() -> weft.Schedule:
         (lambda: one_way(out_of_place=False), False, "out of place: .* in_place=True"),
         (odd, False, "needs 131074 chunks in a buffer, more than 65536: cut blocks less"),
         (uneven, False, "allgatherv over 2 ranks cannot be"),
+        (
+            lambda: weft.classic.dissemination_barrier(weft.barrier(2)),
+            False,
+            "barrier over 2 ranks cannot be an MSCCL",
+        ),
     ],
 )
 def test_what_cannot_be_exported_is_refused_in_one_line(schedule, in_place, reason):

@@ -18,6 +18,7 @@ from formats.mscclpp.plans import (
     fetched,
     gpu,
     handed_over,
+    heard_elsewhere,
     here,
     memory_exchange,
     op,
@@ -42,6 +43,7 @@ READABLE: dict[str, Callable[[], Json]] = {
     "barrier": lambda: handed_over(barrier=True),
     "semaphore": lambda: handed_over(barrier=False),
     "get": partial(fetched, ends_together=True),
+    "heard elsewhere": heard_elsewhere,
     "group": shared,
     "pipeline": piped,
 }
@@ -257,6 +259,10 @@ UNREADABLE = [
     (change(f"{OPS}.6.name", "rlxsignal"), "and that gpu may leave the call before"),
     (change(f"{OPS}.5", None), "and that gpu may leave the call before"),
     (
+        change(f"{OPS}.5", NOP, port_exchange("pws")),
+        r"\(pws\) touches input chunk 0 of gpu 0, and that gpu may leave the call before",
+    ),
+    (
         change(f"{OPS}.8", op("copy", [here("o", 1)], [here("o", 0)])),
         r"\(put\) and gpus\[0\].*ops\[8\] \(copy\) touch output chunk 1 .* nothing orders them",
     ),
@@ -283,7 +289,10 @@ UNREADABLE = [
         "dst_buff size is 2: write up to num_chunks",
     ),
     (change(f"{OPS}.0.ops", [NOP]), r"ops\[0\].ops is given: write none"),
-    (change("gpus.0.semaphores", [{"init_value": 1 << 31}]), "init_value is 2147483648"),
+    (
+        change("gpus.0.semaphores", [{"init_value": 0}] * 17),
+        r"the number of gpus\[0\].semaphores is 17: write at most 16",
+    ),
     (
         change("gpus.1.semaphores.0.init_value", 1, handed_over(barrier=False)),
         "touch scratch chunk 0 of gpu 1, and nothing orders them",

@@ -50,8 +50,6 @@ def _check_gpu(path: str, number: int, gpu: Gpu, ranks: int) -> None:
     for at, block in enumerate(gpu.threadblocks):
         want(block.id == at, f"{path}.threadblocks[{at}].id", block.id, str(at))
     limit(f"{path}.semaphores", len(gpu.semaphores), MOST_SEMAPHORES)
-    for semaphore in gpu.semaphores:
-        limit(f"{path}.semaphores init_value", semaphore.init_value, MOST_ACTS)
     for peer in (*connected(gpu, "memory"), *connected(gpu, "port")):
         fits = peer < ranks and peer != number
         want(fits, f"{path}.channels connected_to", peer, f"another gpu, below {ranks}")

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from weft.formats.mscclpp.memory import Range
 from weft.formats.mscclpp.plan import MOST_CHANNELS_AT_ONCE
 
-WAITS = frozenset({"wait", "rlxwait"})
 REDUCE = "re"
 
 Thread = tuple[int, int]  # rank, number of the threadblock there
