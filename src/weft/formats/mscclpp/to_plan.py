@@ -2,8 +2,8 @@
 
 Threadblocks: no two of a rank share data (`sharing.py`), and all waiting is between ranks.  A
 scratch slot counts as a new one each time that it is written anew, so what only takes turns in it
-stays apart.  A wait stands at the place in the list of the signal that it is for, so none waits for what
-comes later: no plan made here deadlocks.
+stays apart.  A wait stands at the place in the list of the signal that it is for, so none waits for
+what comes later: no plan made here deadlocks.
 
 Transfers: the sender puts and signals, the receiver waits, over a channel that belongs to the two
 threadblocks.  The put goes straight into the target where all that happened to it on the receiver
