@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from math import gcd, lcm
 from typing import NamedTuple
 
-import numpy as np
-
 from weft.collective import Collective, Table
 from weft.errors import BadInput
 from weft.formats.mscclpp.plan import MOST_CHUNKS, Letter
-from weft.kinds import Holds, Ints, Kind
+from weft.kinds import Holds, Kind
 from weft.schedule.replay import Rows
 from weft.schedule.schedule import NONE, Schedule
 
@@ -50,7 +48,7 @@ class Cut(NamedTuple):
     """How many chunks a block has, and each piece of it."""
 
     block: int
-    pieces: Ints
+    pieces: list[int]
 
 
 def cut(collective: Collective) -> Cut:
@@ -60,13 +58,12 @@ def cut(collective: Collective) -> Cut:
             f"{collective!r} cannot be an MSCCL++ plan, whose buffers are data in equal chunks: "
             "export a collective with blocks of one size"
         )
-    totals = {sum(weights) for weights in collective.weights}
-    common = lcm(*totals)
-    weights = [[w * (common // sum(block)) for w in block] for block in collective.weights]
-    unit = gcd(*(weight for block in weights for weight in block))
-    sizes = [weight // unit for block in weights for weight in block]
-    repeats = collective.blocks // len(collective.weights)
-    return Cut(common // unit, np.tile(np.array(sizes, np.int64), repeats))
+    pieces = collective.pieces
+    totals, weights = pieces["total"].tolist(), (pieces["high"] - pieces["low"]).tolist()
+    common = lcm(*set(totals))
+    sizes = [weight * (common // total) for weight, total in zip(weights, totals, strict=True)]
+    unit = gcd(*sizes)
+    return Cut(common // unit, [size // unit for size in sizes])
 
 
 class Buffers(NamedTuple):
@@ -121,8 +118,8 @@ class Places:
         self._collective = collective = schedule.collective
         self._moved: list[int] = moved.tolist()
         self.contents = list(contents_of(schedule.transfers, collective.scratch(0)))
-        self.block, self._pieces = cut(collective)
-        self.sizes = buffers(collective, self.block)
+        block, self._pieces = cut(collective)
+        self.sizes = buffers(collective, block)
         if max(self.sizes) > MOST_CHUNKS:
             raise BadInput(
                 f"{collective!r} needs {max(self.sizes)} chunks in a buffer, more than "
@@ -141,14 +138,15 @@ class Places:
 
     def stage(self, rank: int, piece: int) -> Range:
         """Set scratch aside for one piece."""
-        size = int(self._pieces[piece])
+        size = self._pieces[piece]
         self.scratch[rank] += size
         return Range(rank, "s", self.scratch[rank] - size, size)
 
     def _lay_out(self, contents: Table, letter: Letter) -> None:
         used = [0] * self._collective.ranks
-        for rank, slot, piece, _, _ in contents.tolist():
-            size = int(self._pieces[piece])
+        rows: list[tuple[int, ...]] = contents.tolist()
+        for rank, slot, piece, _, _ in rows:
+            size = self._pieces[piece]
             self._ranges[rank, slot, 0] = Range(rank, letter, used[rank], size)
             used[rank] += size
 
@@ -165,7 +163,7 @@ class Places:
         sizes: dict[Content, int] = {}
         for (_, target, _), piece in zip(self.contents, self._moved, strict=True):
             if target[1] >= self._collective.scratch(0):
-                sizes[target] = int(self._pieces[piece])
+                sizes[target] = self._pieces[piece]
         for content, size in sorted(sizes.items()):
             rank = content[0]
             self._ranges[content] = Range(rank, "s", self.scratch[rank], size)
