@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import weft
+from formats.mscclpp.plans import encoded, handed_over, packets, piped, port_exchange, shared
 from weft.formats.chakra.schema import attribute, trace_to_bytes
 from weft.formats.export import Options, exported
 from weft.formats.files import load_topology, read_calls
@@ -97,6 +98,17 @@ def json_calls() -> bytes:
     return json.dumps({"workload_graph": nodes}).encode()
 
 
+PLANS = tuple(
+    (encoded(plan),)
+    for plan in (
+        port_exchange("pws"),
+        packets("recspkt"),
+        handed_over(barrier=True),
+        handed_over(barrier=False),
+        shared(),
+        piped(),
+    )
+)
 FORMATS = (
     Format("weft", ".json", weft.load, exports(ANY, "weft")),
     Format("text", ".txt", weft.load, exports(ANY, "text")),
@@ -112,6 +124,7 @@ FORMATS = (
         weft.load,
         exports(SCHEDULES, "rccl") + exports(SCHEDULES[:1], "msccl-executor"),
     ),
+    Format("mscclpp", ".json", weft.load, exports(SCHEDULES, "mscclpp") + PLANS),
     Format("chakra", ".et", weft.load, exports(ANY[::2], "chakra", size=9000)),
     Format("calls", ".et", read_calls, ((binary_calls(),), (json_calls(),))),
     Format("topology", ".json", read_topology, ((topology_to_json(BOX),),)),

@@ -307,6 +307,11 @@ def test_a_plan_that_cannot_be_read_is_refused_in_one_line(content, reason):
     assert "\n" not in str(caught.value)
 
 
+def test_a_plan_that_is_not_utf_8_is_refused():
+    with pytest.raises(weft.BadInput, match="not a valid MSCCL"):
+        schedule_from_mscclpp(b'{"gpus": [], "\xee": 1}')
+
+
 def test_a_plan_of_an_old_version_is_told_so():
     with pytest.raises(weft.BadInput, match="of an old"):
         schedule_from_mscclpp(b'{"name": "x", "gpus": [{"inputChunks": 1}]}')

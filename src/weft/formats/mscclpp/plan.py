@@ -170,7 +170,7 @@ def decode_plan(content: bytes) -> Plan:
         )
     try:
         return msgspec.json.decode(content, type=Plan)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise BadInput(f"not a valid MSCCL++ execution plan: {problem}") from None
 
 
