@@ -140,3 +140,4 @@ def test_importing_weft_imports_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert not {"torch", "typer", "rich", "pydantic", "hypothesis"} & set(modules.split())
+    assert not [name for name in modules.split() if "msccl" in name or "chakra" in name]

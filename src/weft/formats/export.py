@@ -1,7 +1,8 @@
 """Schedules in the formats that other programs run.
 
 Each is read again and proved before anyone gets it, except where a format cannot say what a
-schedule does: NCCL's graphs hold orders of ranks only.
+schedule does: NCCL's graphs hold orders of ranks only.  What writes them is imported when it is
+asked for: `import weft` has to be quick.
 """
 
 from __future__ import annotations
@@ -13,12 +14,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from weft.errors import BadInput
-from weft.formats.chakra.reading import schedule_from_chakra
-from weft.formats.chakra.writing import chakra_files
 from weft.formats.files import write_bytes
-from weft.formats.msccl.file import Wanted, to_msccl
-from weft.formats.mscclpp import mscclpp_plan, schedule_from_mscclpp
-from weft.formats.nccl_graph import nccl_graph
 from weft.formats.weft_json import schedule_to_json
 from weft.schedule.parts import in_parts
 from weft.schedule.schedule import Schedule
@@ -99,28 +95,41 @@ def exported(schedule: Schedule, target: str, options: Options) -> list[bytes]:
         case Target.TEXT:
             return [format_text(schedule).encode()]
         case Target.NCCL_GRAPH:
+            from weft.formats.nccl_graph import nccl_graph
+
             return [nccl_graph(schedule, options.get("topology"))]
         case Target.MSCCLPP:
             return [_mscclpp(in_parts(schedule, options.get("parts", 1)))]
         case Target.CHAKRA:
             return _chakra(schedule, options.get("size"))
         case _:
-            wanted = Wanted(
-                options.get("protocol", Wanted.protocol),
-                options.get("parts", Wanted.parts),
-                options.get("min_size", 0),
-                options.get("max_size", 0),
-            )
-            return [to_msccl(schedule, target, wanted)]
+            return [_msccl(schedule, target, options)]
+
+
+def _msccl(schedule: Schedule, target: str, options: Options) -> bytes:
+    from weft.formats.msccl.file import Wanted, to_msccl
+
+    wanted = Wanted(
+        options.get("protocol", Wanted.protocol),
+        options.get("parts", Wanted.parts),
+        options.get("min_size", 0),
+        options.get("max_size", 0),
+    )
+    return to_msccl(schedule, target, wanted)
 
 
 def _mscclpp(schedule: Schedule) -> bytes:
+    from weft.formats.mscclpp import mscclpp_plan, schedule_from_mscclpp
+
     content = mscclpp_plan(schedule, in_place=not schedule.out_of_place)
     verify(schedule_from_mscclpp(content))
     return content
 
 
 def _chakra(schedule: Schedule, size: int | None) -> list[bytes]:
+    from weft.formats.chakra.reading import schedule_from_chakra
+    from weft.formats.chakra.writing import chakra_files
+
     if size is None:
         raise BadInput("chakra says how many bytes go where: give a size, as in 64M")
     files = chakra_files(schedule, size)

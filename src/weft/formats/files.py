@@ -1,4 +1,7 @@
-"""Nouns on disk: what format a file has, whether it may be read at all, and that it is correct."""
+"""Nouns on disk: what format a file has, whether it may be read at all, and that it is correct.
+
+The formats of other programs are imported where they are met: `import weft` has to be quick.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,9 @@ import shlex
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.errors import BadInput, WrongSchedule
-from weft.formats.chakra.calls import Call, calls_from_chakra
-from weft.formats.chakra.paths import rank_paths
-from weft.formats.chakra.reading import schedule_from_chakra
-from weft.formats.msccl.file import fitness, from_msccl
-from weft.formats.mscclpp import schedule_from_mscclpp
 from weft.formats.weft_json import (
     schedule_from_json,
     schedule_to_json,
@@ -27,6 +25,9 @@ from weft.schedule.schedule import Schedule
 from weft.schedule.text import parse_text
 from weft.schedule.verify import verify
 from weft.topology.topology import Topology
+
+if TYPE_CHECKING:
+    from weft.formats.chakra.calls import Call
 
 MOST_BYTES = 1 << 28  # of a file, or of those of all ranks, after decompression
 GZIP = b"\x1f\x8b"
@@ -79,7 +80,7 @@ def load_topology(path: str | Path) -> Topology:
 def read_schedule(path: str | Path) -> Schedule:
     """Return the schedule in a file of any format, as it stands there, not yet verified."""
     if Path(path).name.removesuffix(".gz").endswith(".et"):
-        return _named(path, lambda: schedule_from_chakra(_contents(rank_paths(path))))
+        return _named(path, lambda: _traces(path))
     return _read(path, _schedule)
 
 
@@ -92,7 +93,9 @@ def read_with_runtimes(path: str | Path) -> tuple[Schedule, dict[str, list[str]]
 
 def read_calls(path: str | Path) -> tuple[Call, ...]:
     """Return the collectives that a Chakra trace of one rank calls by name."""
-    return _named(path, lambda: calls_from_chakra(_content(Path(path))))
+    from weft.formats.chakra.calls import calls_from_chakra
+
+    return _read(path, calls_from_chakra)
 
 
 def _schedule(content: bytes) -> Schedule:
@@ -100,8 +103,10 @@ def _schedule(content: bytes) -> Schedule:
     start = content[:100].lstrip()
     if start.startswith((b"{", b"[")):
         ours = b'"weft-schedule"' in content[:200] or b'"gpus"' not in content
-        return schedule_from_json(content) if ours else schedule_from_mscclpp(content)
+        return schedule_from_json(content) if ours else _plan(content)
     if start.startswith(b"<"):
+        from weft.formats.msccl.file import from_msccl
+
         return from_msccl(content)
     try:
         return parse_text(content.decode())
@@ -109,7 +114,22 @@ def _schedule(content: bytes) -> Schedule:
         raise BadInput(f"neither JSON nor text: byte {problem.start} is not UTF-8") from None
 
 
+def _plan(content: bytes) -> Schedule:
+    from weft.formats.mscclpp import schedule_from_mscclpp
+
+    return schedule_from_mscclpp(content)
+
+
+def _traces(path: str | Path) -> Schedule:
+    from weft.formats.chakra.paths import rank_paths
+    from weft.formats.chakra.reading import schedule_from_chakra
+
+    return schedule_from_chakra(_contents(rank_paths(path)))
+
+
 def _runtimes(content: bytes) -> dict[str, list[str]]:
+    from weft.formats.msccl.file import fitness
+
     content = content.removeprefix(codecs.BOM_UTF8)
     return fitness(content) if content[:100].lstrip().startswith(b"<") else {}
 
