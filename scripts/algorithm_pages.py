@@ -54,8 +54,8 @@ def section(kind: Kind, folder: Path = PICTURES) -> str:
     )
     found = json.loads(done.stdout)
     shown = [size for size in SHOWN if size in found["sizes"]] or found["sizes"]
-    titles = ["algorithm", "messages", "most by one rank", "by all"]
-    titles += [f"at {size_text(size)}" if size else "time" for size in shown] + ["fastest"]
+    titles = ["algorithm", "fastest", "messages", "most by one rank", "by all"]
+    titles += [f"at {size_text(size)}" if size else "time" for size in shown]
     rows = [titles, ["---"] * len(titles)]
     rows += [_row(each, found["sizes"], shown) for each in found["algorithms"]]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -72,7 +72,7 @@ def _row(each: dict[str, Any], sizes: list[int], shown: list[int]) -> list[str]:
     ]
     sent = [f"{each[name]} S" for name in ("most_sent", "all_sent")]
     fastest = ", ".join(wins) if shown != [0] else "yes" * bool(wins)
-    return [each["algorithm"], str(each["messages"]), *sent, *times, fastest]
+    return [each["algorithm"], fastest, str(each["messages"]), *sent, *times]
 
 
 if __name__ == "__main__":
