@@ -8,55 +8,7 @@ from typing import NamedTuple
 from weft.collective import Collective
 from weft.kinds import Kind
 from weft.schedule.schedule import Schedule
-from weft.synthesis.classic.bine import bine_allreduce, bine_broadcast, bine_reduce
-from weft.synthesis.classic.binomial import (
-    binomial_broadcast,
-    binomial_gather,
-    binomial_reduce,
-    binomial_scatter,
-)
-from weft.synthesis.classic.bruck import bruck_allgather
-from weft.synthesis.classic.chain import chain_broadcast, chain_reduce
-from weft.synthesis.classic.composed import (
-    gather_broadcast_allgather,
-    reduce_broadcast_allreduce,
-    reduce_scatter_reducescatter,
-    scatter_allgather_broadcast,
-)
-from weft.synthesis.classic.dissemination import dissemination_barrier
-from weft.synthesis.classic.double_tree import (
-    double_tree_allreduce,
-    double_tree_broadcast,
-    double_tree_reduce,
-)
-from weft.synthesis.classic.flat import flat_broadcast, flat_gather, flat_reduce, flat_scatter
-from weft.synthesis.classic.grid import grid_allreduce
-from weft.synthesis.classic.halving import (
-    halving_reducescatter,
-    rabenseifner_allreduce,
-    rabenseifner_reduce,
-)
-from weft.synthesis.classic.hierarchical import hierarchical_allreduce
-from weft.synthesis.classic.linear import linear_alltoall
-from weft.synthesis.classic.neighbour_exchange import neighbour_exchange_allgather
-from weft.synthesis.classic.pairwise import pairwise_alltoall, pairwise_reducescatter
-from weft.synthesis.classic.pat import pat_allgather, pat_reducescatter
-from weft.synthesis.classic.recursive_doubling import (
-    recursive_doubling_allgather,
-    recursive_doubling_allreduce,
-)
-from weft.synthesis.classic.ring import (
-    bidirectional_ring_allgather,
-    ring_allgather,
-    ring_allreduce,
-    ring_reducescatter,
-)
-from weft.synthesis.classic.store_and_forward import (
-    bruck_alltoall,
-    grid_alltoall,
-    hypercube_alltoall,
-)
-from weft.synthesis.classic.swing import swing_allreduce
+from weft.synthesis import classic
 
 
 class Algorithm(NamedTuple):
@@ -68,47 +20,47 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = (
-    Algorithm("flat", Kind.BROADCAST, flat_broadcast),
-    Algorithm("chain", Kind.BROADCAST, chain_broadcast),
-    Algorithm("binomial", Kind.BROADCAST, binomial_broadcast),
-    Algorithm("Bine", Kind.BROADCAST, bine_broadcast),
-    Algorithm("double tree", Kind.BROADCAST, double_tree_broadcast),
-    Algorithm("scatter and allgather", Kind.BROADCAST, scatter_allgather_broadcast),
-    Algorithm("flat", Kind.REDUCE, flat_reduce),
-    Algorithm("chain", Kind.REDUCE, chain_reduce),
-    Algorithm("binomial", Kind.REDUCE, binomial_reduce),
-    Algorithm("Bine", Kind.REDUCE, bine_reduce),
-    Algorithm("double tree", Kind.REDUCE, double_tree_reduce),
-    Algorithm("Rabenseifner", Kind.REDUCE, rabenseifner_reduce),
-    Algorithm("flat", Kind.SCATTER, flat_scatter),
-    Algorithm("binomial", Kind.SCATTER, binomial_scatter),
-    Algorithm("flat", Kind.GATHER, flat_gather),
-    Algorithm("binomial", Kind.GATHER, binomial_gather),
-    Algorithm("Bruck", Kind.ALLGATHER, bruck_allgather),
-    Algorithm("recursive doubling", Kind.ALLGATHER, recursive_doubling_allgather),
-    Algorithm("ring", Kind.ALLGATHER, ring_allgather),
-    Algorithm("bidirectional ring", Kind.ALLGATHER, bidirectional_ring_allgather),
-    Algorithm("neighbour exchange", Kind.ALLGATHER, neighbour_exchange_allgather),
-    Algorithm("PAT", Kind.ALLGATHER, pat_allgather),
-    Algorithm("gather and broadcast", Kind.ALLGATHER, gather_broadcast_allgather),
-    Algorithm("ring", Kind.REDUCESCATTER, ring_reducescatter),
-    Algorithm("pairwise", Kind.REDUCESCATTER, pairwise_reducescatter),
-    Algorithm("recursive halving", Kind.REDUCESCATTER, halving_reducescatter),
-    Algorithm("PAT", Kind.REDUCESCATTER, pat_reducescatter),
-    Algorithm("reduce and scatter", Kind.REDUCESCATTER, reduce_scatter_reducescatter),
-    Algorithm("recursive doubling", Kind.ALLREDUCE, recursive_doubling_allreduce),
-    Algorithm("Bine", Kind.ALLREDUCE, bine_allreduce),
-    Algorithm("double tree", Kind.ALLREDUCE, double_tree_allreduce),
-    Algorithm("Rabenseifner", Kind.ALLREDUCE, rabenseifner_allreduce),
-    Algorithm("Swing", Kind.ALLREDUCE, swing_allreduce),
-    Algorithm("ring", Kind.ALLREDUCE, ring_allreduce),
-    Algorithm("grid", Kind.ALLREDUCE, grid_allreduce),
-    Algorithm("hierarchical", Kind.ALLREDUCE, hierarchical_allreduce),
-    Algorithm("reduce and broadcast", Kind.ALLREDUCE, reduce_broadcast_allreduce),
-    Algorithm("pairwise", Kind.ALLTOALL, pairwise_alltoall),
-    Algorithm("linear", Kind.ALLTOALL, linear_alltoall),
-    Algorithm("Bruck", Kind.ALLTOALL, bruck_alltoall),
-    Algorithm("hypercube", Kind.ALLTOALL, hypercube_alltoall),
-    Algorithm("grid", Kind.ALLTOALL, grid_alltoall),
-    Algorithm("dissemination", Kind.BARRIER, dissemination_barrier),
+    Algorithm("flat", Kind.BROADCAST, classic.flat_broadcast),
+    Algorithm("chain", Kind.BROADCAST, classic.chain_broadcast),
+    Algorithm("binomial", Kind.BROADCAST, classic.binomial_broadcast),
+    Algorithm("Bine", Kind.BROADCAST, classic.bine_broadcast),
+    Algorithm("double tree", Kind.BROADCAST, classic.double_tree_broadcast),
+    Algorithm("scatter and allgather", Kind.BROADCAST, classic.scatter_allgather_broadcast),
+    Algorithm("flat", Kind.REDUCE, classic.flat_reduce),
+    Algorithm("chain", Kind.REDUCE, classic.chain_reduce),
+    Algorithm("binomial", Kind.REDUCE, classic.binomial_reduce),
+    Algorithm("Bine", Kind.REDUCE, classic.bine_reduce),
+    Algorithm("double tree", Kind.REDUCE, classic.double_tree_reduce),
+    Algorithm("Rabenseifner", Kind.REDUCE, classic.rabenseifner_reduce),
+    Algorithm("flat", Kind.SCATTER, classic.flat_scatter),
+    Algorithm("binomial", Kind.SCATTER, classic.binomial_scatter),
+    Algorithm("flat", Kind.GATHER, classic.flat_gather),
+    Algorithm("binomial", Kind.GATHER, classic.binomial_gather),
+    Algorithm("Bruck", Kind.ALLGATHER, classic.bruck_allgather),
+    Algorithm("recursive doubling", Kind.ALLGATHER, classic.recursive_doubling_allgather),
+    Algorithm("ring", Kind.ALLGATHER, classic.ring_allgather),
+    Algorithm("bidirectional ring", Kind.ALLGATHER, classic.bidirectional_ring_allgather),
+    Algorithm("neighbour exchange", Kind.ALLGATHER, classic.neighbour_exchange_allgather),
+    Algorithm("PAT", Kind.ALLGATHER, classic.pat_allgather),
+    Algorithm("gather and broadcast", Kind.ALLGATHER, classic.gather_broadcast_allgather),
+    Algorithm("ring", Kind.REDUCESCATTER, classic.ring_reducescatter),
+    Algorithm("pairwise", Kind.REDUCESCATTER, classic.pairwise_reducescatter),
+    Algorithm("recursive halving", Kind.REDUCESCATTER, classic.halving_reducescatter),
+    Algorithm("PAT", Kind.REDUCESCATTER, classic.pat_reducescatter),
+    Algorithm("reduce and scatter", Kind.REDUCESCATTER, classic.reduce_scatter_reducescatter),
+    Algorithm("recursive doubling", Kind.ALLREDUCE, classic.recursive_doubling_allreduce),
+    Algorithm("Bine", Kind.ALLREDUCE, classic.bine_allreduce),
+    Algorithm("double tree", Kind.ALLREDUCE, classic.double_tree_allreduce),
+    Algorithm("Rabenseifner", Kind.ALLREDUCE, classic.rabenseifner_allreduce),
+    Algorithm("Swing", Kind.ALLREDUCE, classic.swing_allreduce),
+    Algorithm("ring", Kind.ALLREDUCE, classic.ring_allreduce),
+    Algorithm("grid", Kind.ALLREDUCE, classic.grid_allreduce),
+    Algorithm("hierarchical", Kind.ALLREDUCE, classic.hierarchical_allreduce),
+    Algorithm("reduce and broadcast", Kind.ALLREDUCE, classic.reduce_broadcast_allreduce),
+    Algorithm("pairwise", Kind.ALLTOALL, classic.pairwise_alltoall),
+    Algorithm("linear", Kind.ALLTOALL, classic.linear_alltoall),
+    Algorithm("Bruck", Kind.ALLTOALL, classic.bruck_alltoall),
+    Algorithm("hypercube", Kind.ALLTOALL, classic.hypercube_alltoall),
+    Algorithm("grid", Kind.ALLTOALL, classic.grid_alltoall),
+    Algorithm("dissemination", Kind.BARRIER, classic.dissemination_barrier),
 )
