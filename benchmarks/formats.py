@@ -39,17 +39,21 @@ def parse(path: Path) -> object:
 
 def measure(rounds: int, folder: Path) -> dict[str, dict[str, list[float]]]:
     ring = weft.classic.ring_allreduce(weft.allreduce(RANKS))
-    paths = {target: folder / target for target in (Target.MSCCL, Target.MSCCL_EXECUTOR)}
-    times: dict[str, dict[str, list[float]]] = {
-        target: {"export": [], "read": [], "floor": []} for target in paths
-    }
+    targets = (Target.MSCCL, Target.MSCCL_EXECUTOR)
+    times: dict[str, dict[str, list[float]]] = {target: {} for target in targets}
     for _ in range(rounds):
-        for target, path in paths.items():
-            taken = times[target]
-            taken["export"].append(seconds(lambda: weft.export(ring, path, target)))  # noqa: B023
-            taken["read"].append(seconds(lambda: read_schedule(path)))  # noqa: B023
-            taken["floor"].append(seconds(lambda: parse(path)))  # noqa: B023
+        for target in targets:
+            for work, taken in one_round(ring, folder / target, target).items():
+                times[target].setdefault(work, []).append(taken)
     return times
+
+
+def one_round(ring: weft.Schedule, path: Path, target: Target) -> dict[str, float]:
+    return {
+        "export": seconds(lambda: weft.export(ring, path, target)),
+        "read": seconds(lambda: read_schedule(path)),
+        "floor": seconds(lambda: parse(path)),
+    }
 
 
 def main() -> None:
